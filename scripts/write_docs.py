@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
-from mcproof.checks.diff.kinds import changes_page
+from mcproof.checks.diff.kinds import CHANGE_KINDS
 from mcproof.checks.findings import RuleFacts, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
@@ -108,11 +108,25 @@ TYPES: dict[str, dict[str, type]] = {
 """The parts of published schemas that follow from types, by their place in the schema. The rest is written by hand."""
 
 
+def _changes_page() -> str:
+    """Every kind of change, why it matters and what to do about it."""
+    lines = [
+        "# Kinds of change",
+        "",
+        "Generated from the code by `make docs`. Each change states whether it breaks callers: see [diff](diff.md).",
+        "",
+    ]
+    for kind in CHANGE_KINDS.values():
+        lines += [f"## {kind.id}", "", kind.summary, ""]
+        lines += [f"Why it matters: {kind.why}.", "", f"What to do: {kind.advice}.", ""]
+    return "\n".join(lines)
+
+
 def pages() -> dict[str, str]:
     """Every generated page, by its path in docs."""
     rules = {f"rules/{rule.id}.md": rule_page(rule) for rule in all_rules()}
     return {
-        "changes.md": changes_page(),
+        "changes.md": _changes_page(),
         "clients.md": clients_page(list(known_profiles().values())),
         "cli.md": reference_page(),
         "rules/index.md": index_page(),

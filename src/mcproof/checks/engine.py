@@ -18,13 +18,13 @@ from mcproof.checks.subjects import (
     ONLY_SCANNED,
     ClientHits,
     DatedCatalog,
+    DatedItem,
     ItemSurvey,
-    JudgedItem,
     Neighbourhood,
     Observed,
     RuleCrash,
     Unjudged,
-    judging_revision,
+    effective_revision,
 )
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import (
@@ -60,7 +60,7 @@ class Context:
         self.catalog = catalog
         self.observed = observed
         self.servers = catalog.by_server()
-        self.judged_by = judging_revision(catalog, observed.revision)
+        self.judged_by = effective_revision(catalog, observed.revision)
         self._clients = clients
 
     @cached_property
@@ -68,9 +68,9 @@ class Context:
         """The constraints of clients; by default those that `lint` checks."""
         if self._clients is not None:
             return self._clients
-        from mcproof.checks.clients.hits import usual_checks  # here, as many runs have no rules about clients
+        from mcproof.checks.clients.hits import default_client_checks  # here, as many runs have no rules about clients
 
-        return usual_checks()
+        return default_client_checks()
 
     @cached_property
     def server_key(self) -> str:
@@ -99,8 +99,8 @@ def _neighbourhood(part: Catalog, context: Context) -> Iterable[Neighbourhood]:
     return (Neighbourhood(part, context.observed.neighbours),)
 
 
-def _dated(item: Item, context: Context) -> Iterable[JudgedItem]:
-    return (JudgedItem(item, context.judged_by.revision),)
+def _dated(item: Item, context: Context) -> Iterable[DatedItem]:
+    return (DatedItem(item, context.judged_by.revision),)
 
 
 def _tree(tool: Tool, _: Context) -> Iterable[SchemaTree]:
@@ -130,11 +130,11 @@ DERIVED: Mapping[type, Mapping[type, Derive]] = {
         ClientHits: _hits_on_server,
         ModelTexts: _texts,
     },
-    Server: {JudgedItem: _dated},
-    Tool: {Item: _itself, Tool: _itself, JudgedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
-    Resource: {Item: _itself, Resource: _itself, JudgedItem: _dated},
-    ResourceTemplate: {Item: _itself, ResourceTemplate: _itself, JudgedItem: _dated},
-    Prompt: {Item: _itself, Prompt: _itself, JudgedItem: _dated},
+    Server: {DatedItem: _dated},
+    Tool: {Item: _itself, Tool: _itself, DatedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
+    Resource: {Item: _itself, Resource: _itself, DatedItem: _dated},
+    ResourceTemplate: {Item: _itself, ResourceTemplate: _itself, DatedItem: _dated},
+    Prompt: {Item: _itself, Prompt: _itself, DatedItem: _dated},
 }
 """The subjects of each part of a catalog, in the order of their findings. An observation is its own subject."""
 
@@ -220,7 +220,7 @@ class _RuleRun:
 
     @cached_property
     def _survey(self) -> ItemSurvey:
-        [rules] = (step.rules for step in self._steps[Server] if step.subject is JudgedItem)
+        [rules] = (step.rules for step in self._steps[Server] if step.subject is DatedItem)
         return ItemSurvey(rules, self._context.judged_by)
 
     def check(self, part: Any, item: Item) -> tuple[int, int]:
@@ -252,7 +252,7 @@ class _RuleRun:
         """Run the rules about one subject of a part."""
         rules = step.rules
         try:
-            if step.subject is JudgedItem:
+            if step.subject is DatedItem:
                 rules = self._survey.rules_for(part)
             subjects = step.derive(part, self._context) if rules else ()
         except Exception as error:

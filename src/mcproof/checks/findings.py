@@ -283,28 +283,6 @@ class ReportedFinding(NamedTuple):
         return self.message.partition(": ")[2] if self.rule.ruleset == "compat" else ""
 
 
-def reported_finding(
-    *,
-    rule: RuleFacts,
-    item: str,
-    item_pointer: str,
-    subject: str,
-    pointer: str,
-    message: str,
-    evidence: dict[str, Any] | None,
-    file: str,
-    line: int | None,
-    column: int | None,
-    fix: FixFacts | None,
-) -> ReportedFinding:
-    """Return a finding at a location, faster than a call of the class with keywords."""
-    fields = (rule, item, item_pointer, subject, pointer, message, evidence, file, line, column, fix)
-    return tuple.__new__(ReportedFinding, fields + _DEFAULTS)
-
-
-_DEFAULTS = tuple(ReportedFinding._field_defaults.values())
-
-
 class FindingGroup(NamedTuple):
     """Findings that people see as one: the finding shown, and those of other rules that report the same."""
 

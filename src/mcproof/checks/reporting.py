@@ -7,6 +7,7 @@ Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from marshal import dumps
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,18 +21,15 @@ from mcproof.checks.findings import (
     RuleFacts,
     Snippet,
     fingerprints,
-    reported_finding,
 )
 from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from mcproof.checks.fixes import FileEdit
     from mcproof.checks.ignores import Suppression
     from mcproof.checks.rule import Rule
-    from mcproof.core.catalog.model import Catalog, SourceMap
-    from mcproof.core.text.json_document import JsonText, Position
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_document import JsonText
 
 
 _NO_REFERENCES = 2
@@ -70,6 +68,7 @@ def _by_content(findings: Sequence[Finding], indices: list[int], written: dict[i
         try:
             value = resolve(item.raw, problem.at)
             content = written.get(id(value))
+            # Bytes are compared faster than nested values, and tell 1 from true.
             if content is None:
                 content = written[id(value)] = dumps(value, _NO_REFERENCES)
         except (LookupError, ValueError):  # no such value, or nested too deeply
@@ -77,6 +76,10 @@ def _by_content(findings: Sequence[Finding], indices: list[int], written: dict[i
         groups.setdefault(content, []).append(at)
     return list(groups.values())
 
+
+if TYPE_CHECKING:
+    _Place = tuple[int, "FindingLocation", Snippet | None]
+    """The index of a finding, where it is, and the line there."""
 
 BEFORE, AFTER = 100, 200
 """How many characters of a line a snippet keeps around the location; more than any terminal shows."""
@@ -96,72 +99,65 @@ def report_findings(
     Snippets and the numbers of shared findings (`lines`), fingerprints (`identities`) and fixes as `edits` of the file
     (see `proven_edits`) are optional: not every format needs them, and they take longer than everything else.
     """
-    if catalog.source is not None:
-        order, reported = _report_source(catalog, findings, lines=lines)
-    else:
-        order, reported = _report_document(catalog, findings, lines=lines)
-    if suppressions is not None:
-        reported = [
-            each if suppressions[at] is None else each._replace(suppression=suppressions[at])
-            for at, each in zip(order, reported, strict=True)
-        ]
-    if identities:
-        known = fingerprints(findings)
-        reported = [each._replace(fingerprint=known[at]) for at, each in zip(order, reported, strict=True)]
-    if edits:
-        reported = [_with_edit(each, edits.get(at)) for at, each in zip(order, reported, strict=True)]
-    if lines and (twins := number_twins(findings)):
-        reported = [
-            each._replace(twins=twins[at]) if at in twins else each for at, each in zip(order, reported, strict=True)
-        ]
+    places = _places_in_document if catalog.source is None else _places_in_source
+    identity_of = fingerprints(findings) if identities else None
+    twins = number_twins(findings) if lines else {}
+    reported = []
+    for at, (file, line, column, end_column), snippet in places(catalog, findings, lines=lines):
+        rule, item, problem = findings[at]
+        subject, parameter = item.subject, problem.parameter
+        reported.append(
+            ReportedFinding(
+                rule=rule_facts(rule),
+                item=subject,
+                item_pointer=item.pointer,
+                subject=subject if parameter is None else f"parameter:{parameter}",
+                pointer=problem.at,
+                message=problem.message,
+                evidence=problem.evidence,
+                file=file,
+                line=line,
+                column=column,
+                fix=None
+                if problem.fix is None
+                else _fix_of(catalog, findings[at], file, edits.get(at) if edits else None),
+                fingerprint="" if identity_of is None else identity_of[at],
+                end_column=end_column,
+                snippet=snippet,
+                suppression=None if suppressions is None else suppressions[at],
+                twins=twins.get(at, 0),
+            )
+        )
     return reported
 
 
-def _report_document(
-    catalog: Catalog, findings: list[Finding], *, lines: bool
-) -> tuple[list[int], list[ReportedFinding]]:
-    """Report findings about a JSON document; also return the index of each in `findings`."""
-    document, name, origin = catalog.document, catalog.name, catalog.origin
-    known = {at: near for at, finding in enumerate(findings) if isinstance(near := finding.problem.near, Span)}
-    pointers = ["" if at in known else finding.shown_pointer for at, finding in enumerate(findings)]
+def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:
+    """The places of findings in a JSON document, or at the endpoint of a live server."""
+    document, origin = catalog.document, catalog.origin
+    given = {at: near for at, finding in enumerate(findings) if isinstance(near := finding.problem.near, Span)}
+    pointers = ["" if at in given else finding.shown_pointer for at, finding in enumerate(findings)]
     spans = find_spans(document, pointers)
-    for at, near in known.items():
+    for at, near in given.items():
         spans[at] = near
     anchors = [start if key < 0 else key for key, start, _ in spans]
     order = sorted(range(len(findings)), key=anchors.__getitem__)
-    positions = document.positions([anchors[at] for at in order])
-    reported = []
-    for at, position in zip(order, positions, strict=True):
-        if origin is None:
-            each = _reported(findings[at], name, *position)
-        else:
-            each = _reported(findings[at], origin.file, origin.line, None)
+    for at, (line, column) in zip(order, document.positions([anchors[at] for at in order]), strict=True):
         # A finding about a live server as a whole has no line to show.
-        if lines and _shows_line(findings[at]) and (origin is None or pointers[at]):
-            each = _with_line(document, spans[at], position, each)
-        reported.append(each)
-    return order, reported
+        is_shown = lines and _shows_line(findings[at]) and (origin is None or pointers[at])
+        snippet = snippet_at(document, column, spans[at]) if is_shown else None
+        if origin is not None:
+            yield at, FindingLocation(origin.file, origin.line, None, None), snippet
+        else:
+            end = None if snippet is None else column + max(1, snippet.end - snippet.start)
+            yield at, FindingLocation(catalog.name, line, column, end), snippet
 
 
-def _report_source(
-    catalog: Catalog, findings: list[Finding], *, lines: bool
-) -> tuple[list[int], list[ReportedFinding]]:
-    """Report findings about Python source; also return the index of each in `findings`."""
-    from mcproof.checks.fixes.source import may_be_fixed
-
-    assert catalog.source is not None  # noqa: S101 (checked by the caller)
+def _places_in_source(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:
+    """The places of findings in Python source."""
     locations = locate_findings(catalog, findings)
-    order = sorted(range(len(findings)), key=lambda at: locations[at].order)
-    reported = []
     texts = SourceLines()
-    for at in order:
-        file, line, column, end = locations[at]
-        each = _reported(findings[at], file, line, column)._replace(end_column=end)
-        if each.fix is not None and not may_be_fixed(catalog.source, findings[at]):
-            each = each._replace(fix=None)
-        is_shown = lines and _shows_line(findings[at])
-        reported.append(each._replace(snippet=texts.snippet(locations[at])) if is_shown else each)
-    return order, reported
+    for at in sorted(range(len(findings)), key=lambda at: locations[at].order):
+        yield at, locations[at], texts.snippet(locations[at]) if lines and _shows_line(findings[at]) else None
 
 
 def _shows_line(finding: Finding) -> bool:
@@ -169,30 +165,15 @@ def _shows_line(finding: Finding) -> bool:
     return not finding.rule.traits.withholds_line
 
 
-def _reported(finding: Finding, file: str, line: int | None, column: int | None) -> ReportedFinding:
-    """Return a finding at a location."""
-    rule, item, problem = finding
-    fix, parameter, subject = problem.fix, problem.parameter, item.subject
-    return reported_finding(
-        rule=rule_facts(rule),
-        item=subject,
-        item_pointer=item.pointer,
-        subject=subject if parameter is None else f"parameter:{parameter}",
-        pointer=problem.at,
-        message=problem.message,
-        evidence=problem.evidence,
-        file=file,
-        line=line,
-        column=column,
-        fix=None if fix is None else FixFacts(fix.key, fix.value),
-    )
+def _fix_of(catalog: Catalog, finding: Finding, file: str, edit: FileEdit | None) -> FixFacts | None:
+    """The fix of a finding, with its edit if that changes the file that the finding is in."""
+    if catalog.source is not None:
+        from mcproof.checks.fixes.source import may_be_fixed
 
-
-def _with_edit(each: ReportedFinding, edit: FileEdit | None) -> ReportedFinding:
-    """Attach the edit of a fix, if it changes the file that the finding is in."""
-    if each.fix is None or edit is None or edit.file != each.file:
-        return each
-    return each._replace(fix=each.fix._replace(edit=edit.change))
+        if not may_be_fixed(catalog.source, finding):
+            return None
+    change = edit.change if edit is not None and edit.file == file else None
+    return None if finding.fix is None else FixFacts(finding.fix.key, finding.fix.value, change)
 
 
 def find_spans(document: JsonText, pointers: list[Pointer]) -> list[Span]:
@@ -200,23 +181,15 @@ def find_spans(document: JsonText, pointers: list[Pointer]) -> list[Span]:
     spans = document.spans(pointers)
     if missing := {pointer for pointer in pointers if pointer not in spans}:
         # A pointer to a missing value: use its nearest existing ancestor.
-        around = {pointer: _ancestors(pointer) for pointer in missing}
-        found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
+        tokens = {pointer: pointer.split("/") for pointer in missing}
+        around = {
+            pointer: ["/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)] or [""]
+            for pointer, parts in tokens.items()
+        }
+        existing = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
         for pointer, ancestors in around.items():
-            spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
+            spans[pointer] = next(existing[ancestor] for ancestor in ancestors if ancestor in existing)
     return [spans[pointer] for pointer in pointers]
-
-
-def _ancestors(pointer: Pointer) -> list[Pointer]:
-    """Return the pointers of everything around a value, the nearest first; the last is the document."""
-    tokens = pointer.split("/")
-    return ["/".join(tokens[:length]) for length in range(len(tokens) - 1, 0, -1)] or [""]
-
-
-def _with_line(document: JsonText, span: Span, position: Position, each: ReportedFinding) -> ReportedFinding:
-    snippet = snippet_at(document, position.column, span)
-    end = None if each.column is None else each.column + max(1, snippet.end - snippet.start)
-    return each._replace(snippet=snippet, end_column=end)
 
 
 def snippet_at(document: JsonText, column: int, span: Span) -> Snippet:
@@ -296,16 +269,16 @@ def group_by_rule(groups: Iterable[FindingGroup], *, merges: bool = True) -> lis
     With `merges`, identical findings about several items are one entry.
     """
     by_rule: dict[str, RuleGroup] = {}
-    known: dict[int, FindingEntry] = {}
+    by_twins: dict[int, FindingEntry] = {}
     for group in groups:
         shown, also = group.shown, group.also_in_words
-        entry = known.get(shown.twins) if merges and shown.twins else None
+        entry = by_twins.get(shown.twins) if merges and shown.twins else None
         if entry is not None and entry.also == also:
             entry.items.append(shown.label)
             continue
         entry = FindingEntry(shown, also, [shown.label])
         if shown.twins:
-            known[shown.twins] = entry
+            by_twins[shown.twins] = entry
         by_rule.setdefault(shown.rule.id, RuleGroup(shown.rule, [])).entries.append(entry)
     return sorted(by_rule.values(), key=lambda group: (LEVELS.index(group.rule.level), -group.size))
 
@@ -325,32 +298,27 @@ class FindingLocation(NamedTuple):
 
 def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[FindingLocation]:
     """Return the location of each finding: of its pointer, or of the nearest part around it that has one."""
-    return [_locate_finding(catalog, each) for each in findings]
-
-
-def _locate_finding(catalog: Catalog, finding: Finding) -> FindingLocation:
-    near = finding.near
-    if near is not None and not isinstance(near, (str, Span)):
-        return FindingLocation(*near)
-    return locate(catalog, near if isinstance(near, str) else finding.item.pointer + finding.pointer)
+    locations = []
+    for finding in findings:
+        near = finding.near
+        if near is not None and not isinstance(near, (str, Span)):
+            locations.append(FindingLocation(*near))
+        else:
+            locations.append(locate(catalog, near if isinstance(near, str) else finding.item.pointer + finding.pointer))
+    return locations
 
 
 def locate(catalog: Catalog, pointer: str) -> FindingLocation:
-    """Return the location of a part of a catalog; only the name of the target if it has none."""
-    found = _nearest(catalog.source, pointer) if catalog.source is not None and pointer else None
-    return FindingLocation(catalog.name, None, None, None) if found is None else found
-
-
-def _nearest(source: SourceMap, pointer: str) -> FindingLocation | None:
-    """Return the location of a part, or of what contains it; problems of discovery are under `/problems`."""
-    if pointer.startswith("/problems/"):
+    """Return the location of a part of a catalog, or of what is around it; the name of the target if it has none."""
+    source = catalog.source
+    if source is not None and pointer.startswith("/problems/"):  # of discovery
         file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
         return FindingLocation(file, line, column, None)
-    while pointer:
+    while source is not None and pointer:
         if (location := source.locations.get(pointer)) is not None:
             return FindingLocation(*location)
         pointer = pointer.rpartition("/")[0]
-    return None
+    return FindingLocation(catalog.name, None, None, None)
 
 
 class SourceLines:

@@ -28,7 +28,7 @@ ASSUMED = HANDSHAKE[0]
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-class JudgingRevision(NamedTuple):
+class EffectiveRevision(NamedTuple):
     """The revision that judges a catalog."""
 
     revision: str
@@ -36,7 +36,7 @@ class JudgingRevision(NamedTuple):
     """Whether the catalog does not name its revision: demands that only the newest one makes are then notes."""
 
 
-class JudgedItem(NamedTuple):
+class DatedItem(NamedTuple):
     """An item with the revision that judges it."""
 
     item: Item
@@ -47,7 +47,7 @@ class DatedCatalog(NamedTuple):
     """A catalog with the revision that judges it."""
 
     catalog: Catalog
-    revision: JudgingRevision
+    revision: EffectiveRevision
 
 
 class Neighbourhood(NamedTuple):
@@ -57,7 +57,7 @@ class Neighbourhood(NamedTuple):
     neighbours: tuple[Neighbour, ...]
 
 
-def judging_revision(catalog: Catalog, chosen: str | None = None) -> JudgingRevision:
+def effective_revision(catalog: Catalog, chosen: str | None = None) -> EffectiveRevision:
     """The revision that judges a catalog: the one that the user chose, the negotiated one, or an assumed one."""
     if chosen is not None:
         return known_revision(chosen)
@@ -68,11 +68,11 @@ def judging_revision(catalog: Catalog, chosen: str | None = None) -> JudgingRevi
 
 
 @lru_cache(maxsize=64)
-def known_revision(revision: str | None) -> JudgingRevision:
+def known_revision(revision: str | None) -> EffectiveRevision:
     """A revision, or the last one before it that exists."""
     if revision is None or _DATE.fullmatch(revision) is None:
-        return JudgingRevision(ASSUMED, is_assumed=True)
-    return JudgingRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
+        return EffectiveRevision(ASSUMED, is_assumed=True)
+    return EffectiveRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
 
 
 SERVER_ICONS = "(server icons)"
@@ -84,7 +84,7 @@ _MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations
 class ItemSurvey:
     """The rules that can concern each item of one catalog."""
 
-    def __init__(self, rules: list[Rule], judged_by: JudgingRevision) -> None:
+    def __init__(self, rules: list[Rule], judged_by: EffectiveRevision) -> None:
         self._rules = _applying(tuple(rules), judged_by)
         self._needed = _marks_needed(tuple(self._rules))
         self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
@@ -108,7 +108,7 @@ class ItemSurvey:
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few
-def _applying(rules: tuple[Rule, ...], judged_by: JudgingRevision) -> list[Rule]:
+def _applying(rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> list[Rule]:
     """The rules of a revision, and, if it is only assumed, those that only the newest one has."""
     revision, is_assumed = judged_by
     return [

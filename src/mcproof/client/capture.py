@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -25,8 +26,6 @@ from mcproof.client.waiting import GRACE, Interruptible, confirmed, raising_on_s
 from mcproof.core.observations.connection import Anomaly, ConnectionFacts, ProcessEnd, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
-
     from mcproof.client.endpoints import Endpoint
 
 

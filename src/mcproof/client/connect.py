@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +13,6 @@ from mcproof.client.eras import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from mcproof.client.auth.authorizer import OAuthAuthorizer
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint

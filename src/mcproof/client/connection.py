@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mcproof import __version__
@@ -20,8 +21,6 @@ from mcproof.core.observations.connection import ProcessEnd, cropped
 from mcproof.core.protocol import HANDSHAKE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     import httpx2
 
     from mcproof.client.peer import Peer, RpcResponse

@@ -9,6 +9,7 @@ Why mcproof has a client of its own: docs/decisions/0015-own-mcp-client.md.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from mcproof.client.http.headers import stateless_headers
 from mcproof.core.protocol import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcproof.client.connection import Authorizer, Limits, Transport
     from mcproof.client.questions import AnswerSource
     from mcproof.client.transports.streamable_http import StreamableHttp

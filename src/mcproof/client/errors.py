@@ -5,15 +5,12 @@ All of them can be shown: `for_report` removes secrets and adds the name of the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from mcproof.client.redaction import redacted_url
 from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 WITHOUT_BROWSER = (
     "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite"

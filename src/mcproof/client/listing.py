@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from mcproof.client import waiting
 from mcproof.client.connection import Connection, in_seconds
 from mcproof.client.errors import ConnectError, HttpStatusError, LostError
 from mcproof.core.observations.connection import Anomaly, cropped
 from mcproof.core.text.json_document import kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
-
 
 MOST_READINGS = 3
 """How often a list is requested that changes all the time."""

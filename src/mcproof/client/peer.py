@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError, EndlessQuestionsError, LostError, UnsentError
@@ -20,8 +21,6 @@ from mcproof.core.observations.connection import Anomaly, cropped
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from mcproof.client.questions import Respondent
 
 INVALID_REQUEST = -32600

@@ -8,6 +8,7 @@ Why a question without an answer is declined: docs/decisions/0039-questions-are-
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -26,8 +27,6 @@ from mcproof.core.observations.probes import cropped_value
 from mcproof.core.schema.validation import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
-
     from mcproof.client.peer import RpcResponse
 
 

@@ -7,10 +7,8 @@ appears. What looks like a secret is decided in `core.text.secrets`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 HIDDEN = "***"
 LONGEST_EVIDENCE = 2_000

@@ -10,18 +10,15 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from math import isfinite
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from mcproof.client.redaction import hiding
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import cropped_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 MOST_KEPT = 100
 """How many notifications are kept during one request."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from mcproof.client.errors import ConnectError, LostError
 from mcproof.core.observations.connection import LINGERING, SLOW_START, ConnectionFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
     from types import TracebackType
 
     from mcproof.client.connection import Connection

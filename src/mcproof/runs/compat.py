@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.checks.clients.fix import is_fixable_for_clients
 from mcproof.checks.clients.hits import CatalogHits, ClientChecks
 from mcproof.checks.clients.profiles import choose_clients
 from mcproof.checks.clients.verdicts import improvements, judge_clients
@@ -70,7 +69,11 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
         if finding.rule.fixable:
             rules.setdefault(finding.item_pointer, set()).add(finding.rule.id)
     to_fix = {tool.index: rules[tool.pointer] for tool in catalog.tools if tool.pointer in rules}
-    return bool(to_fix) and is_fixable_for_clients(catalog, choice, to_fix, server_key)
+    if not to_fix:
+        return False
+    from mcproof.checks.clients.fix import is_fixable_for_clients  # here, as most catalogs have nothing to fix
+
+    return is_fixable_for_clients(catalog, choice, to_fix, server_key)
 
 
 def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, ...]) -> list[Improvement]:

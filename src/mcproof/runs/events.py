@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.checks.clients.fix import KeptHit
+    from mcproof.checks.clients.fix import UnfixedHit
     from mcproof.checks.findings import Finding
     from mcproof.checks.fixes.source import FixedFile
     from mcproof.core.catalog.model import Catalog
@@ -75,7 +75,7 @@ class FixedTarget(NamedTuple):
     """Those of them that count."""
     catalog: Catalog
     """The catalog that the findings left are about."""
-    kept: tuple[KeptHit, ...] = ()
+    kept: tuple[UnfixedHit, ...] = ()
     """What clients refuse and is not edited, with the reasons."""
 
 

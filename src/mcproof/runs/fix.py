@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.clients.fix import KeptHit, fix_for_clients
+from mcproof.checks.clients.fix import UnfixedHit, fix_for_clients
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, choose_clients
 from mcproof.checks.engine import check
@@ -40,7 +40,7 @@ class ClientChanges(NamedTuple):
     """The catalog after the fixes."""
     left: list[Finding]
     active: list[Finding]
-    kept: list[KeptHit]
+    kept: list[UnfixedHit]
 
 
 class ClientFixer:
@@ -77,14 +77,14 @@ class ClientFixer:
         fixes = fix_for_clients(catalog, self._choice(target), rules, self._server_key)
         file = edited_file(catalog, fixes.edits)
         if not fixes.edits:
-            return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.kept)
+            return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.unfixed)
         after = read_snapshot(file.after, catalog.name)
         left = [finding for finding in check(after, plan.rules, plan.clients) if _place(finding) not in ignored]
         active = [finding for finding in left if _place(finding) not in accepted]
         gone = Counter(map(_place, found.scored))
         gone.subtract(map(_place, left))
         applied = sum(count for count in gone.values() if count > 0)
-        return ClientChanges(file, applied, after, left, active, fixes.kept)
+        return ClientChanges(file, applied, after, left, active, fixes.unfixed)
 
 
 def edited_file(catalog: Catalog, edits: list[Edit]) -> FixedFile:

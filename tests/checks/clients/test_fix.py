@@ -26,7 +26,7 @@ def fix(text: str, choice: ClientChoice = DEMANDING_ONLY) -> tuple[str, list[str
     """The text after its fixes, and the reasons for what is left."""
     catalog = read_snapshot(text.encode(), "catalog.json")
     fixes = fix_for_clients(catalog, choice, {tool.index: RULES for tool in catalog.tools})
-    return splice(catalog.document.text, fixes.edits), [each.reason for each in fixes.kept]
+    return splice(catalog.document.text, fixes.edits), [each.reason for each in fixes.unfixed]
 
 
 def fix_schema(schema: Any, choice: ClientChoice = DEMANDING_ONLY) -> tuple[Any, list[str]]:

@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.checks.clients.constraints import KINDS, SERVER_KINDS, TOOL_KINDS, in_a_sentence, parameters_of
 from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, choose_clients, known_profiles
-from mcproof.checks.clients.surface import problem_of
+from mcproof.checks.clients.view import problem_of
 from mcproof.checks.rules.compat import _REMEDIES, remedy_for
 from mcproof.checks.rules.compat.table import CLIENT_RULES
 

@@ -578,7 +578,7 @@ def test_another_dialect_has_an_unknown_effect_if_keywords_differ() -> None:
 
 
 def test_a_change_missed_by_the_traversal_is_found_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.checks.diff.keywords.value_effects", lambda *_, **__: iter(()))
+    monkeypatch.setattr("mcproof.checks.diff.schemas.value_effects", lambda *_, **__: iter(()))
 
     assert verdicts(sent(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]
     assert verdicts(read(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]

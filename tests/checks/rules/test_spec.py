@@ -13,7 +13,7 @@ from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import SpecTraits, find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.checks.rules.spec.demand import address_of
-from mcproof.checks.subjects import JudgedItem, Observed, judging_revision
+from mcproof.checks.subjects import DatedItem, Observed, effective_revision
 from mcproof.core.protocol import REVISIONS
 from mcproof.targets.snapshots import read_snapshot
 
@@ -59,11 +59,11 @@ def handshake(revision: Any) -> dict[str, Any]:
     ],
 )
 def test_the_handshake_names_the_revision_that_judges(document: Any, expected: tuple[str, bool]) -> None:
-    assert judging_revision(catalog_of(document)) == expected
+    assert effective_revision(catalog_of(document)) == expected
 
 
 def test_the_user_chooses_another_revision() -> None:
-    assert judging_revision(catalog_of(handshake(FIRST)), STATELESS) == (STATELESS, False)
+    assert effective_revision(catalog_of(handshake(FIRST)), STATELESS) == (STATELESS, False)
 
 
 def test_an_external_reference_is_an_error_only_in_the_revision_that_forbids_it() -> None:
@@ -173,7 +173,7 @@ def test_what_two_rulesets_report_is_shown_once() -> None:
 ITEM_DEMANDS = [
     pytest.param(rule, revision, id=f"{rule.id}-{revision}")
     for rule in rules_of("spec")
-    if rule.subject is JudgedItem
+    if rule.subject is DatedItem
     for revision in sorted(REVISIONS)
     if revision in rule.own(SpecTraits).revisions
 ]
@@ -192,7 +192,7 @@ def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
             (item.pointer, problem.at)
             for item in items
             if item.kind in rule.own(SpecTraits).kinds and _can_run(rule, item)
-            for problem in rule.check(JudgedItem(item, revision))
+            for problem in rule.check(DatedItem(item, revision))
         ]
         run = check(catalog, [rule], observed=Observed(revision=revision))
         chosen = [(finding.item.pointer, finding.pointer) for finding in run]

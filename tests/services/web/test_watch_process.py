@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from limits import HANG
-from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.core.errors import UsageError
 from mcproof.runs.codec import decode, encode
 from mcproof.runs.events import RunStarted
@@ -58,7 +58,7 @@ def test_a_job_has_a_run_for_each_check_with_catalog_and_surface(snapshot: str) 
     runs = checked(job(snapshot, "lint", "scan"))
     catalog = read_snapshot(GOOD, "books")
     assert [each.run.command for each in runs] == ["lint", "scan"]
-    assert [each.surface for each in runs] == [surface_hash(catalog, known_parts(catalog))] * 2
+    assert [each.surface for each in runs] == [fingerprint(catalog, known_parts(catalog))] * 2
     assert json.loads(runs[0].catalog or "") == json.loads(GOOD)
     grade = runs[0].run.targets[0].scores.grade
     assert grade is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.core.errors import FAILED, SettingLocation
 from mcproof.runs.config import WatchEntry, Webhook
 from mcproof.runs.results import RunResult, TargetResult, Trouble
@@ -32,7 +32,7 @@ def entry(name: str = "books", **fields: Any) -> WatchEntry:
 
 def observed(data: bytes = GOOD, *, run: Run | None = None) -> ObservedRun:
     catalog = read_snapshot(data, "books")
-    return ObservedRun(run or linted(data), data.decode(), surface_hash(catalog, known_parts(catalog)))
+    return ObservedRun(run or linted(data), data.decode(), fingerprint(catalog, known_parts(catalog)))
 
 
 def scan_of(data: bytes = GOOD, verdict: str | None = None) -> ObservedRun:

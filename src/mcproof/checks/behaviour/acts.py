@@ -7,14 +7,13 @@ Why a capability is a verb with its object: docs/decisions/0049-capabilities-are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcproof.core.catalog.model import Tool
 
 
@@ -42,14 +41,15 @@ def similar_names(names: Iterable[str], others: Iterable[str]) -> list[SimilarNa
     for name in dict.fromkeys(names):
         for key in _keys(name):
             for other in by_key.get(key, ())[:MOST_PAIRS]:
-                if len(pairs) < MOST_PAIRS and not _are_series(name, other):
+                is_series = name != other and _digits.sub("0", name) == _digits.sub("0", other)
+                if len(pairs) < MOST_PAIRS and not is_series:
                     pairs[SimilarNames(name, other)] = None
     return list(pairs)
 
 
 def _keys(name: str) -> Iterator[str]:
     """A name without case and separators, and, if it is long, every form of it with one character less."""
-    letters = _plain(name[:LONGEST_COMPARED_NAME])
+    letters = _separators.sub("", name[:LONGEST_COMPARED_NAME].lower().translate(_LOOKALIKES))
     if letters:
         yield letters
     if len(letters) >= LEAST_LETTERS:
@@ -58,16 +58,8 @@ def _keys(name: str) -> Iterator[str]:
             yield letters[:at] + letters[at + 1 :]
 
 
-def _plain(name: str) -> str:
-    return _separators.sub("", name.lower().translate(_LOOKALIKES))
-
-
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁ", "aeopcyxijsd")
 """Cyrillic letters that look like Latin ones, in names the most usual ones."""
-
-
-def _are_series(name: str, other: str) -> bool:
-    return name != other and _digits.sub("0", name) == _digits.sub("0", other)
 
 
 Source = Literal["name", "description", "schema"]
@@ -192,11 +184,8 @@ def text_of(tool: Tool) -> ToolText:
     sentences = _sentences(tool.description)
     parameters = parameters_of(tool)
     named = _act_of_name(words)
-    acts = [
-        *([named] if named is not None else []),
-        *_acts_of_description(sentences),
-        *_acts_of_values(parameters, words),
-    ]
+    acts = [named] if named is not None else []
+    acts += [*_acts_of_description(sentences), *_acts_of_values(parameters, words)]
     hints = tool.fields.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
     return ToolText(
@@ -329,11 +318,8 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
     # In "Create, update or delete issues", all verbs share the object of the last one.
     last = starts[-1] if len(starts) > 1 and starts[-1] <= 2 * len(starts) + 2 else None
     for start in starts:
-        begin = (
-            last
-            if last is not None and start < last and tokens[start + 1 : start + 2] in ([","], ["or"], ["and"], ["/"])
-            else start
-        )
+        shares = last is not None and start < last and tokens[start + 1 : start + 2] in ([","], ["or"], ["and"], ["/"])
+        begin = last if last is not None and shares else start
         words = []
         for token in tokens[begin + 1 : begin + 1 + _OBJECT_WORDS]:
             if token in _END:
@@ -372,10 +358,6 @@ def _values(schema: Any) -> list[str]:
     if not isinstance(values, list):
         branches = schema.get("anyOf") or schema.get("oneOf")
         nested = branches if isinstance(branches, list) else []
-        values = [
-            value
-            for branch in nested
-            if isinstance(branch, dict)
-            for value in (branch.get("enum") or [branch.get("const")])
-        ]
+        branches = [branch for branch in nested if isinstance(branch, dict)]
+        values = [value for branch in branches for value in (branch.get("enum") or [branch.get("const")])]
     return [value for value in values if isinstance(value, str)]

@@ -7,14 +7,14 @@ Why a capability is a verb with its object: docs/decisions/0049-capabilities-are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.checks.behaviour.acts import LONGEST, Act, Source, ToolText, parameters_of
 from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcproof.core.catalog.model import Tool
 
 
@@ -108,14 +108,8 @@ WHERE: dict[Source, str] = {
 def by_act(capability: Capability, act: Act, keyword: str = "", *, is_overwriting: bool = False) -> CapabilityMatch:
     """The match that an act shows."""
     shown = " ".join((act.verb, *act.object[:4]))
-    return CapabilityMatch(
-        capability,
-        keyword or act.keyword,
-        act.source,
-        f"`{shown}` in {WHERE[act.source]}",
-        is_sure=act.source != "schema",
-        is_overwriting=is_overwriting,
-    )
+    why = f"`{shown}` in {WHERE[act.source]}"
+    return CapabilityMatch(capability, keyword or act.keyword, act.source, why, act.source != "schema", is_overwriting)
 
 
 def by_word(capability: Capability, word: str, source: Source = "name", why: str = "") -> CapabilityMatch:
@@ -302,34 +296,13 @@ NOTES = word_set("file files markdown note notes obsidian")
 SECRET_STORES = word_set("credentials keychain secrets vault")
 SECRET_PAIRS = frozenset(
     [
-        *(
-            (first, second)
-            for first in ("access", "api", "encryption", "private", "secret", "signing", "ssh", "deploy", "master")
-            for second in ("key", "keys")
+        *product(word_set("access api encryption private secret signing ssh deploy master"), ("key", "keys")),
+        *product(
+            word_set("access api auth authentication bearer bot jwt oauth refresh session id"), ("token", "tokens")
         ),
-        *(
-            (first, second)
-            for first in (
-                "access",
-                "api",
-                "auth",
-                "authentication",
-                "bearer",
-                "bot",
-                "jwt",
-                "oauth",
-                "refresh",
-                "session",
-                "id",
-            )
-            for second in ("token", "tokens")
-        ),
-        ("session", "cookie"),
-        ("session", "cookies"),
+        *product(("session",), ("cookie", "cookies")),
+        *product(("env",), ("variables", "vars", "var")),
         ("environment", "variables"),
-        ("env", "variables"),
-        ("env", "vars"),
-        ("env", "var"),
     ]
 )
 AFTER_SECRETS = word_set(
@@ -344,9 +317,7 @@ ACCESSING = word_set(
 )
 LOGGING_IN = word_set("authenticate login signin")
 SECRET_PARAMETERS = word_set("passphrase passwd password secret")
-SECRET_REFERENCES = frozenset(
-    [(first, second) for first in ("secret", "credential", "vault") for second in ("id", "name", "path", "arn", "key")]
-)
+SECRET_REFERENCES = frozenset(product(("secret", "credential", "vault"), ("id", "name", "path", "arn", "key")))
 """Names of parameters that select a stored secret."""
 LOGINS = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "access token", "credential")
 
@@ -421,7 +392,7 @@ def personal_data_in(tool: Tool) -> list[PersonalWord]:
         words = words_of(name)
         for word in _personal(words):
             personal.setdefault(word, PersonalWord(word, "schema", f"its parameter `{name}`"))
-        if words[-1:] == ["address"] and len(words) == 1:
+        if words == ["address"]:
             described = schema.get("description") if isinstance(schema, dict) else ""
             about = {*words_of(tool.name), *words_of(described[:300] if isinstance(described, str) else "")}
             if _OTHER_ADDRESSES.isdisjoint(about):

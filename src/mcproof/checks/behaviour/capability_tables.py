@@ -9,6 +9,7 @@ Why a capability is a verb with its object: docs/decisions/0049-capabilities-are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mcproof.checks.behaviour import capabilities
@@ -28,8 +29,6 @@ from mcproof.checks.behaviour.capabilities import (
 from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.catalog.model import Tool
 
 
@@ -74,18 +73,14 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
         if not capabilities.AFTER_SECRETS.issuperset(rest[:end]):
             continue
         pair = (words[at - 1] if at else "", word)
-        if word in capabilities.SECRETS and not (
-            word == "vault" and not capabilities.NOTES.isdisjoint(text.first_words)
-        ):
+        is_of_notes = word == "vault" and not capabilities.NOTES.isdisjoint(text.first_words)
+        if word in capabilities.SECRETS and not is_of_notes:
             return word
         if pair in capabilities.SECRET_PAIRS:
             return "_".join(pair)
         # A token may also be a part of a text or a coin, so the sentence has to be about a login.
-        if (
-            word in {"token", "tokens"}
-            and at == 0
-            and any(login in text.opening.lower() for login in capabilities.LOGINS)
-        ):
+        is_first_token = at == 0 and word in {"token", "tokens"}
+        if is_first_token and any(login in text.opening.lower() for login in capabilities.LOGINS):
             return word
     return None
 
@@ -237,17 +232,17 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
     is_other = named is not None and (named.is_reading or named.verb in capabilities.ABOUT_CODE)
     code = next(parameters_with(text, capabilities.CODE_PARAMETERS), None)
     for act in text.acts:
-        if (
-            act.verb in capabilities.EXECUTING
-            and _is_code(act)
-            and (not is_other or (code is not None and act.source != "schema"))
-        ):
+        may_run = not is_other or (code is not None and act.source != "schema")
+        if act.verb in capabilities.EXECUTING and may_run and _is_code(act):
             yield by_act("execute_code", act)
     if is_other:
         return
     yield from by_patterns("execute_code", text, _RUNNING)
     shell = next((word for word in text.words if word in capabilities.SHELLS), None)
-    if shell is not None and (named is None or code is not None or len(text.words) == 1) and not _is_formula(text):
+    is_formula = not capabilities.FORMULAS.isdisjoint(text.first_words) and capabilities.SURE_CODE.isdisjoint(
+        text.first_words
+    )
+    if shell is not None and (named is None or code is not None or len(text.words) == 1) and not is_formula:
         yield by_word("execute_code", shell)
     sentence = text.sentences[0] if text.sentences else ""
     phrase = _CODE_PHRASE.search(sentence)
@@ -263,12 +258,6 @@ def _is_code(act: Act) -> bool:
     if capabilities.NOT_CODE.isdisjoint(words):
         return not capabilities.CODE.isdisjoint(words)
     return not capabilities.SURE_CODE.isdisjoint(words) and "workflow" not in words
-
-
-def _is_formula(text: ToolText) -> bool:
-    return not capabilities.FORMULAS.isdisjoint(text.first_words) and capabilities.SURE_CODE.isdisjoint(
-        text.first_words
-    )
 
 
 def _code_parameters(text: ToolText) -> Iterator[CapabilityMatch]:
@@ -337,16 +326,12 @@ def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Ac
     if not capabilities.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
         if capabilities.REMOTE_STORES.isdisjoint(words_of(described)):
             yield by_parameter("write_files", name, "names a file to write")
-    elif (
-        changing is not None and capabilities.READ_PARAMETERS.isdisjoint(words) and _is_document(text, words, described)
-    ):
-        yield CapabilityMatch(
-            "write_files",
-            f"{changing.verb}_{name}",
-            "schema",
-            f"`{changing.verb}` in {WHERE[changing.source]}, and its parameter `{name}` names the file",
-            is_overwriting=changing.verb in capabilities.OVERWRITING,
-        )
+    elif changing is None or not capabilities.READ_PARAMETERS.isdisjoint(words):
+        return
+    elif _is_document(text, words, described):
+        verb, is_overwriting = changing.verb, changing.verb in capabilities.OVERWRITING
+        why = f"`{verb}` in {WHERE[changing.source]}, and its parameter `{name}` names the file"
+        yield CapabilityMatch("write_files", f"{verb}_{name}", "schema", why, is_overwriting=is_overwriting)
 
 
 def _is_document(text: ToolText, words: list[str], described: str) -> bool:
@@ -419,11 +404,8 @@ def _url_parameters(text: ToolText) -> Iterator[str]:
     for name in parameters_with(text, capabilities.URL_PARAMETERS):
         schema = text.parameters[name]
         is_narrow = "pattern" in schema and "http" not in str(schema["pattern"])[:12]
-        if (
-            not is_narrow
-            and capabilities.STORED_URLS.isdisjoint(words_of(name))
-            and not _TIED_TO_SITE.search(described_by(schema))
-        ):
+        is_stored = not capabilities.STORED_URLS.isdisjoint(words_of(name))
+        if not is_narrow and not is_stored and not _TIED_TO_SITE.search(described_by(schema)):
             yield name
 
 

@@ -212,7 +212,7 @@ def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEff
             changing = _second_verb(word, rest, is_first=number == 0)
             return ToolEffect(changing is not None, f"`{changing or word}` in its name")
         if word in _MAKES and READING.isdisjoint(rest[:1]):
-            made_of = [*words[:number], *(rest or _opening(text))]
+            made_of = [*words[:number], *(rest or [token.lower() for token in _WORD.findall(first_sentence(text))[:8]])]
             return ToolEffect(not _only_makes(word, made_of, parameters), f"`{word}` in its name")
         if word in CHANGING or _is_verb_here(word, number, words):
             return ToolEffect(True, f"`{word}` in its name")
@@ -310,11 +310,6 @@ def _description(fields: Any) -> str:
     return description[:_LONGEST_DESCRIPTION] if isinstance(description, str) else ""
 
 
-def _opening(text: str) -> list[str]:
-    """The first words of a description."""
-    return [word.lower() for word in _WORD.findall(first_sentence(text))[:8]]
-
-
 def _joined(tokens: list[str]) -> list[str]:
     """The verbs directly joined to the first one: "Validates and tests", "List, create or close"."""
     joined = []
@@ -356,12 +351,16 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
         parts = set(words_of(name))
         if parts & WRITING_PARAMETERS or {"dry", "run"} <= parts or (parts & WRITTEN and parts & FILES):
             return ToolEffect(True, f"its parameter `{name}`")
-        if parts & ACTION_PARAMETERS and (action := _changing_value(schema)) is not None:
-            return ToolEffect(True, f"the value `{action}` of its parameter `{name}`")
+        values = schema.get("enum") if isinstance(schema, dict) and parts & ACTION_PARAMETERS else None
+        for value in values if isinstance(values, list) else ():
+            if isinstance(value, str) and set(words_of(value)[:1]) & _ALL_CHANGES:
+                return ToolEffect(True, f"the value `{value}` of its parameter `{name}`")
     if "method" in parameters and {"url", "path", "body"} & parameters.keys():
         return ToolEffect(True, "its parameter `method`")
     code = _code_parameter(words, parameters)
-    if code is not None and _runs_code(words) and not _is_stated_read_only(first_sentence(text)):
+    # A verb may state what else is done with code: `validate_sql`, `get_code`.
+    has_other_verb = any(word in (_READS | _MAKES) - {"query"} for word in words)
+    if code is not None and not has_other_verb and not _is_stated_read_only(first_sentence(text)):
         return ToolEffect(True, f"its parameter `{code}`")
     described = [text, *(_description(schema) for schema in parameters.values())]
     written = next((match[0] for description in described if (match := _WRITES.search(description)) is not None), None)
@@ -372,24 +371,11 @@ def _code_parameter(words: list[str], parameters: dict[str, Any]) -> str | None:
     """The parameter with text to execute, also the `query` of a `sql_query`."""
     if words[-1:] == ["query"] and "query" in parameters:
         return "query"
-    return next((name for name in parameters if _is_code(words_of(name))), None)
-
-
-def _is_code(words: list[str]) -> bool:
-    if words[-1:] == ["code"]:
-        return len(words) == 1 or words[-2] in LANGUAGES
-    return not CODE_PARAMETERS.isdisjoint(words[-1:])
-
-
-def _runs_code(words: list[str]) -> bool:
-    """Whether no verb of a name states what else is done with code: `validate_sql`, `get_code`."""
-    return not any(word in (_READS | _MAKES) - {"query"} for word in words)
-
-
-def _changing_value(schema: Any) -> str | None:
-    values = schema.get("enum") if isinstance(schema, dict) else None
-    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
-    return next((text for text in texts if set(words_of(text)[:1]) & _ALL_CHANGES), None)
+    for name in parameters:
+        *before, last = words_of(name) or [""]
+        if last in CODE_PARAMETERS or (last == "code" and (not before or before[-1] in LANGUAGES)):
+            return name
+    return None
 
 
 def _parameters(tool: Tool) -> dict[str, Any]:

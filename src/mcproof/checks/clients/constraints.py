@@ -1,18 +1,17 @@
-"""The kinds of constraint: for each its check, its parameters, and its sentence.
+"""The kinds of constraint: for each its check, what a tool needs to break it, its parameters, and its sentence.
 
-The checks are in `surface`, `schema_constraints` and `whole_schemas`. A new kind is added here, with its parameters
-and a sentence; a new fact about a client only in `profiles.json`.
+A new kind is added here, with its check in `tool_constraints` or `schema_constraints`; a new fact about a client only
+in `profiles.json`.
 Why sentences are generated: docs/decisions/0042-constraints-are-data.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.clients import schema_constraints as schema
-from mcproof.checks.clients import surface
-from mcproof.checks.clients import whole_schemas as whole
-from mcproof.checks.clients.surface import LARGE, LARGE_BYTES, LONG_NAME, ServerSurface, ToolSurface
+from mcproof.checks.clients.schema_constraints import SCHEMA_CHECKS
+from mcproof.checks.clients.tool_constraints import SERVER_CHECKS, TOOL_CHECKS
 from mcproof.core.catalog.tool_marks import (
     HYPHENATED,
     LONG_DESCRIPTION,
@@ -32,125 +31,109 @@ from mcproof.core.schema.keywords import BARE_ARRAY, DEEP, ODD, ODD_ENUM, ODD_KE
 from mcproof.core.schema.tree import DEEP_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcproof.checks.clients.profiles import Constraint
-    from mcproof.checks.clients.surface import Hit
+    from mcproof.checks.clients.view import Params
+    from mcproof.core.catalog.model import Tool
 
+TOOL_KINDS = {**TOOL_CHECKS, **SCHEMA_CHECKS}
+"""The check of each constraint on single tools."""
+SERVER_KINDS = SERVER_CHECKS
 
-if TYPE_CHECKING:
-    Params = Mapping[str, Any]
-    ToolCheck = Callable[[ToolSurface, Params], Iterator[str]]
-    ServerCheck = Callable[[ServerSurface, Params], Iterator[Hit]]
-
-
-class ToolKind(NamedTuple):
-    """A constraint on single tools."""
-
-    check: ToolCheck
-    needs: Callable[[Params], frozenset[str] | None] = lambda _: None
-    """The keywords and marks of which a tool must have one to break it; None if any tool may.
-
-    It holds for the profiles that ship with mcproof: those of users may refuse what is usual.
-    """
-
-
-def _on(check: ToolCheck, *marks: str) -> ToolKind:
-    return ToolKind(check, lambda _: frozenset(marks))
-
-
-def _on_keywords(check: ToolCheck) -> ToolKind:
-    return ToolKind(check, lambda params: frozenset(params["keywords"]))
-
-
-def _on_size(check: ToolCheck, mark: str, limit: int) -> ToolKind:
-    """A constraint with a maximum; the mark shows whether a tool exceeds `limit`."""
-    # A tool without the mark may still exceed a smaller maximum.
-    return ToolKind(check, lambda params: frozenset({mark}) if params["max"] >= limit else None)
-
-
-def _names(params: Params) -> frozenset[str]:
-    """The marks of names that a pattern may refuse; most accept hyphens."""
-    accepts_hyphens = "-]" in params["pattern"]
-    return frozenset({ODD_NAME} if accepts_hyphens else {ODD_NAME, HYPHENATED})
-
-
-def _at_root(params: Params) -> frozenset[str] | None:
-    keywords = params["keywords"]
-    # Only some keywords have a mark for the root.
-    return frozenset(map(root_mark, keywords)) if ROOT_KEYWORDS.issuperset(keywords) else None
-
+LONG_NAME = "(long name)"
+"""The name is too long for some client once the server's name is put before it."""
+LARGE = "(large)"
+"""The compact JSON of the input schema may exceed LARGE_BYTES."""
+LONGEST_PLAIN_NAME = 56
+"""The most characters of a tool's and a server's name together that are short enough for every client."""
+LARGE_BYTES = 16_000
 
 # Most tools break nothing, so each kind names what a tool needs to break it:
 # docs/decisions/0043-survey-before-constraints.md.
-TOOL_KINDS: dict[str, ToolKind] = {
-    "name.regex": ToolKind(surface.name_regex, _names),
-    "name.max": _on(surface.name_max, ODD_NAME),
-    "name.forbids": _on(surface.name_forbids, ODD_NAME),
-    "name.combined": _on(surface.name_combined, LONG_NAME),
-    "description.required": _on(surface.description_required, NO_DESCRIPTION),
-    "description.empty": _on(surface.description_empty, NO_DESCRIPTION),
-    "description.max": _on(surface.description_max, LONG_DESCRIPTION),
-    "tool.bytes": ToolKind(surface.tool_bytes),
-    "tool.null_members": _on(surface.null_members, NULL),
-    "tool.member_types": _on(surface.member_types, ODD_MEMBER),
-    "annotations.read_only": ToolKind(surface.read_only),
-    "param_description.max": _on(schema.parameter_description, "description"),
-    "input.root_type": _on(whole.root_type, ODD_ROOT),
-    "input.root_forbids": ToolKind(whole.root_forbids, _at_root),
-    "input.root_requires": ToolKind(
-        whole.root_requires, lambda params: frozenset({NO_PARAMETERS}) if params["keywords"] == ["properties"] else None
-    ),
-    "input.valid": _on(whole.valid, ODD),
-    "input.dialect": _on(whole.dialect, "$schema"),
-    "input.bytes": _on_size(whole.schema_bytes, LARGE, LARGE_BYTES),
-    "input.large_lossy": ToolKind(whole.large_lossy),
-    "input.depth": _on_size(whole.depth, DEEP, DEEP_LEVELS),
-    "input.properties": _on(whole.property_count, "properties"),
-    "input.string_total": ToolKind(whole.string_total),
-    "input.enum_total": _on(whole.enum_total, "enum"),
-    "input.forbids": _on_keywords(schema.forbids),
-    "input.array_items": _on(schema.array_items, BARE_ARRAY, TYPE_LIST),
-    "input.tuple_items": _on(schema.tuple_items, ODD),
-    "input.boolean_schema": _on(schema.boolean_schema, ODD),
-    "input.property_not_object": _on(schema.property_not_object, ODD),
-    "input.type_union": _on(schema.type_union, TYPE_LIST),
-    "input.type_missing": _on(schema.type_missing, UNTYPED),
-    "input.items_untyped": _on(schema.items_untyped, UNTYPED, ODD),
-    "input.union_parent_type": _on_keywords(schema.union_parent_type),
-    "input.ref": _on(whole.references, "$ref"),
-    "input.enum_types": _on(schema.enum_types, ODD_ENUM),
-    "input.enum_on": _on(schema.enum_on, ODD_ENUM),
-    "input.enum_empty": _on(schema.enum_empty, ODD_ENUM),
-    "input.enum_shape": _on(schema.enum_shape, ODD_ENUM),
-    "input.format": _on(schema.string_format, "format"),
-    "input.pattern": _on(schema.pattern, "pattern"),
-    "input.number_max": _on_keywords(schema.number_max),
-    "input.required_defined": _on(schema.required_defined, UNDECLARED),
-    "input.required_list": _on(whole.required_list, ODD),
-    "input.required_all": _on(schema.required_all, "properties"),
-    "input.closed": ToolKind(schema.closed),
-    "input.open_object": _on(schema.open_object, "additionalProperties"),
-    "input.property_key": _on(schema.property_key, ODD_KEY),
-    "input.property_names_together": _on(schema.property_names_together, "properties"),
-    "input.bool_exclusive": _on(schema.bool_exclusive, ODD),
-    "output.root_type": _on(whole.output_root_type, ODD_OUTPUT),
-    "output.dialect": _on(whole.output_dialect, OUTPUT_DIALECT),
-    "output.ref": _on(whole.output_references, OUTPUT_REFERENCE),
-    "output.valid": _on(whole.output_valid, ODD_OUTPUT),
+_NEEDS: dict[str, Iterable[str]] = {
+    **dict.fromkeys(("name.max", "name.forbids"), (ODD_NAME,)),
+    "name.combined": (LONG_NAME,),
+    **dict.fromkeys(("description.required", "description.empty"), (NO_DESCRIPTION,)),
+    "description.max": (LONG_DESCRIPTION,),
+    "tool.null_members": (NULL,),
+    "tool.member_types": (ODD_MEMBER,),
+    "param_description.max": ("description",),
+    "input.root_type": (ODD_ROOT,),
+    "input.dialect": ("$schema",),
+    **dict.fromkeys(("input.valid", "input.tuple_items", "input.boolean_schema", "input.required_list"), (ODD,)),
+    **dict.fromkeys(("input.property_not_object", "input.bool_exclusive"), (ODD,)),
+    **dict.fromkeys(("input.properties", "input.required_all", "input.property_names_together"), ("properties",)),
+    "input.enum_total": ("enum",),
+    "input.array_items": (BARE_ARRAY, TYPE_LIST),
+    "input.type_union": (TYPE_LIST,),
+    "input.type_missing": (UNTYPED,),
+    "input.items_untyped": (UNTYPED, ODD),
+    "input.ref": ("$ref",),
+    **dict.fromkeys(("input.enum_types", "input.enum_on", "input.enum_empty", "input.enum_shape"), (ODD_ENUM,)),
+    "input.format": ("format",),
+    "input.pattern": ("pattern",),
+    "input.required_defined": (UNDECLARED,),
+    "input.open_object": ("additionalProperties",),
+    "input.property_key": (ODD_KEY,),
+    **dict.fromkeys(("output.root_type", "output.valid"), (ODD_OUTPUT,)),
+    "output.dialect": (OUTPUT_DIALECT,),
+    "output.ref": (OUTPUT_REFERENCE,),
 }
-"""Constraints on single tools. The marks of names and keys only hold for profiles that accept plain ones."""
 
-SERVER_KINDS: dict[str, ServerCheck] = {
-    "name.unique": surface.unique_names,
-    "tools.max": surface.tool_count,
-    "tools.bytes": surface.catalog_bytes,
-    "optional_params.max": surface.optional_params,
-    "union_params.max": surface.union_params,
-    "instructions.max": surface.instructions_max,
-    "list.pages": surface.list_pages,
+
+def needs_of(kind: str, params: Params) -> frozenset[str] | None:
+    """The keywords and marks of which a tool must have one to break a constraint; None if any tool may.
+
+    It holds for the profiles that ship with mcproof, which accept plain names and keys: those of users may refuse what
+    is usual.
+    """
+    needs: Iterable[str] | None = _NEEDS.get(kind)
+    if kind == "name.regex":
+        needs = [ODD_NAME] if "-]" in params["pattern"] else [ODD_NAME, HYPHENATED]  # most accept hyphens
+    elif kind in ("input.forbids", "input.union_parent_type", "input.number_max"):
+        needs = params["keywords"]
+    elif kind == "input.root_forbids" and ROOT_KEYWORDS.issuperset(params["keywords"]):
+        needs = map(root_mark, params["keywords"])  # only some keywords have a mark for the root
+    elif kind == "input.root_requires" and params["keywords"] == ["properties"]:
+        needs = [NO_PARAMETERS]
+    # A tool without the mark of a size may still exceed a smaller maximum.
+    elif kind == "input.bytes" and params["max"] >= LARGE_BYTES:
+        needs = [LARGE]
+    elif kind == "input.depth" and params["max"] >= DEEP_LEVELS:
+        needs = [DEEP]
+    return None if needs is None else frozenset(needs)
+
+
+def marks_on(tool: Tool, server_key: str, needed: frozenset[str]) -> frozenset[str]:
+    """Return those of the needed marks that a tool has; keywords of its input schema are marks, too."""
+    tree = tool.tree
+    present = needed & tool.marks
+    more: list[str] = []
+    if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
+        more.append(LONG_NAME)
+    if tree is None:
+        more.append(ODD)
+    else:
+        present |= needed & tree.marks
+    if tool.may_exceed(LARGE_BYTES):
+        more.append(LARGE)
+    return present.union(more) & needed if more else present
+
+
+_UNITS = {"bytes": "bytes", "utf16": "UTF-16 units"}
+_REFERENCE_WORDS = {
+    "any": "any `$ref`",
+    "unresolvable": "a `$ref` that does not resolve",
+    "remote": "a `$ref` to another document",
+    "siblings": "keywords beside a `$ref`",
+    "not_defs": "a `$ref` outside `$defs` and `definitions`",
+    "not_dollar_defs": "a `$ref` outside `$defs`",
+    "recursive": "a recursive `$ref`",
 }
-"""Constraints that need more than one tool."""
+_PATTERN_WORDS = {
+    "unanchored": "patterns without `^` and `$`",
+    "lookaround": "look-around in patterns",
+    "shorthand": "classes such as `\\d` in patterns",
+}
 
 
 class ParameterType(NamedTuple):
@@ -171,8 +154,8 @@ _WORDS = ParameterType("a list of words", "words")
 _TEMPLATE = ParameterType("a text with `{server}` and `{tool}`", "template")
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _SCHEMA_TYPES = ParameterType("a list of types", "words", _TYPES)
-_FORMS = ("any", "unresolvable", "remote", "siblings", "not_defs", "not_dollar_defs", "recursive")
-_REFERENCES = ParameterType("a list of forms of `$ref`", "words", _FORMS)
+_FORMS = ParameterType("a list of forms of `$ref`", "words", tuple(_REFERENCE_WORDS))
+_FAULTS = ParameterType("a list of faults", "words", tuple(_PATTERN_WORDS))
 _DIALECT = ParameterType("a dialect", "word", ("2020-12", "draft-07"))
 _UNIT = ParameterType("a unit", "word", ("bytes", "utf16"))
 
@@ -182,49 +165,42 @@ def _choice(*words: str) -> ParameterType:
 
 
 Parameters = dict[str, ParameterType]
-_LENGTH: tuple[Parameters, Parameters] = ({"max": _COUNT}, {"unit": _UNIT})
-_KEYWORDS: tuple[Parameters, Parameters] = ({"keywords": _WORDS}, {})
-_MAXIMUM: tuple[Parameters, Parameters] = ({"max": _COUNT}, {})
 _PARAMETERS: dict[str, tuple[Parameters, Parameters]] = {
     "name.regex": ({"pattern": _PATTERN}, {"forbid": _PATTERN}),
-    "name.max": _LENGTH,
     "name.forbids": ({"pattern": _PATTERN}, {}),
     "name.combined": ({"template": _TEMPLATE, "max": _COUNT}, {"server_max": _COUNT}),
-    "description.max": _LENGTH,
-    "param_description.max": _LENGTH,
-    "instructions.max": _LENGTH,
+    **dict.fromkeys(
+        ("name.max", "description.max", "param_description.max", "instructions.max"), ({"max": _COUNT}, {"unit": _UNIT})
+    ),
     "tool.null_members": ({"members": _WORDS}, {}),
     "annotations.read_only": ({}, {"or_closed": _FLAG}),
-    "input.root_forbids": _KEYWORDS,
-    "input.root_requires": _KEYWORDS,
-    "input.valid": ({"dialect": _DIALECT}, {}),
-    "output.valid": ({"dialect": _DIALECT}, {}),
-    "input.dialect": ({"allowed": _WORDS}, {}),
-    "output.dialect": ({"allowed": _WORDS}, {}),
-    "input.forbids": _KEYWORDS,
+    **dict.fromkeys(
+        ("input.root_forbids", "input.root_requires", "input.forbids", "input.union_parent_type"),
+        ({"keywords": _WORDS}, {}),
+    ),
+    **dict.fromkeys(("input.valid", "output.valid"), ({"dialect": _DIALECT}, {})),
+    **dict.fromkeys(("input.dialect", "output.dialect"), ({"allowed": _WORDS}, {})),
     "input.array_items": ({}, {"unions": _FLAG, "defs": _FLAG}),
     "input.type_union": ({}, {"where": _choice("root_property"), "all_of": _SCHEMA_TYPES}),
     "input.type_missing": ({"instead": _WORDS}, {"branches": _FLAG}),
-    "input.union_parent_type": _KEYWORDS,
-    "input.ref": ({"forbid": _REFERENCES}, {"siblings_ok": _WORDS, "only_with": _WORDS}),
-    "output.ref": ({"forbid": _REFERENCES}, {"siblings_ok": _WORDS, "only_with": _WORDS}),
+    **dict.fromkeys(("input.ref", "output.ref"), ({"forbid": _FORMS}, {"siblings_ok": _WORDS, "only_with": _WORDS})),
     "input.enum_on": ({"types": _SCHEMA_TYPES}, {}),
     "input.format": ({"allowed": _WORDS}, {"types": _SCHEMA_TYPES}),
-    "input.pattern": (
-        {"forbid": ParameterType("a list of faults", "words", ("unanchored", "lookaround", "shorthand"))},
-        {},
-    ),
+    "input.pattern": ({"forbid": _FAULTS}, {}),
     "input.number_max": ({"keywords": _WORDS, "max": _COUNT}, {}),
     "input.open_object": ({}, {"where": _choice("root")}),
     "input.property_key": ({"pattern": _PATTERN}, {"where": _choice("top")}),
     "input.property_names_together": ({"names": _WORDS}, {}),
-    **dict.fromkeys(("tool.bytes", "input.bytes", "input.large_lossy", "input.depth", "input.properties"), _MAXIMUM),
-    **dict.fromkeys(("input.string_total", "input.enum_total", "tools.max", "tools.bytes"), _MAXIMUM),
-    **dict.fromkeys(("optional_params.max", "union_params.max", "list.pages"), _MAXIMUM),
+    **dict.fromkeys(
+        (
+            *("tool.bytes", "input.bytes", "input.large_lossy", "input.depth", "input.properties"),
+            *("input.string_total", "input.enum_total", "tools.max", "tools.bytes"),
+            *("optional_params.max", "union_params.max", "list.pages"),
+        ),
+        ({"max": _COUNT}, {}),
+    ),
 }
 """The required and the optional parameters of each kind that has any."""
-
-KINDS = (*TOOL_KINDS, *SERVER_KINDS)
 
 
 def parameters_of(kind: str) -> tuple[Parameters, Parameters]:
@@ -232,36 +208,19 @@ def parameters_of(kind: str) -> tuple[Parameters, Parameters]:
     return _PARAMETERS.get(kind, ({}, {}))
 
 
-_UNITS = {"bytes": "bytes", "utf16": "UTF-16 units"}
-_REFERENCE_WORDS = {
-    "any": "any `$ref`",
-    "unresolvable": "a `$ref` that does not resolve",
-    "remote": "a `$ref` to another document",
-    "siblings": "keywords beside a `$ref`",
-    "not_defs": "a `$ref` outside `$defs` and `definitions`",
-    "not_dollar_defs": "a `$ref` outside `$defs`",
-    "recursive": "a recursive `$ref`",
-}
-_PATTERNS = {
-    "unanchored": "patterns without `^` and `$`",
-    "lookaround": "look-around in patterns",
-    "shorthand": "classes such as `\\d` in patterns",
-}
-
 _SENTENCES = {
     "name.regex": "Tool names must match `{pattern}`{without}.",
     "name.max": "Tool names have at most {max:,} {unit}.",
     "name.forbids": "Tool names must not contain `{pattern}`.",
     "name.combined": "`{template}` has at most {max:,} characters.",
-    "name.unique": "Tool names must be unique.",
     "description.required": "Every tool needs a description.",
     "description.empty": "A description must not be empty.",
     "description.max": "Descriptions have at most {max:,} {unit}.",
-    "param_description.max": "Descriptions of parameters have at most {max:,} {unit}.",
     "tool.bytes": "A tool has at most {max:,} bytes.",
     "tool.null_members": "Members of a tool may be absent but not null.",
     "tool.member_types": "A tool must have a name, and members of the right type: hints are booleans, titles strings.",
     "annotations.read_only": "Only tools marked as reading run without asking.",
+    "param_description.max": "Descriptions of parameters have at most {max:,} {unit}.",
     "input.root_type": "The input schema must be `type: object`.",
     "input.root_forbids": "The root of the input schema must not use {keywords}.",
     "input.root_requires": "The root of the input schema must have {keywords}.",
@@ -302,6 +261,7 @@ _SENTENCES = {
     "output.dialect": "A declared `$schema` of the output schema must be {allowed}.",
     "output.ref": "Not accepted in output schemas: {forms}.",
     "output.valid": "The output schema must be valid JSON Schema {dialect}.",
+    "name.unique": "Tool names must be unique.",
     "tools.max": "A server has at most {max:,} tools.",
     "tools.bytes": "All tools together have at most {max:,} bytes.",
     "optional_params.max": "All tools together have at most {max:,} optional parameters.",
@@ -309,6 +269,7 @@ _SENTENCES = {
     "instructions.max": "Instructions have at most {max:,} {unit}.",
     "list.pages": "Only the first page of tools is read.",
 }
+KINDS = tuple(_SENTENCES)
 
 
 def in_a_sentence(constraint: Constraint) -> str:
@@ -317,7 +278,7 @@ def in_a_sentence(constraint: Constraint) -> str:
     return f"{sentence[:-1]} ({constraint.when})." if constraint.when else sentence
 
 
-def _words(params: Mapping[str, Any]) -> dict[str, Any]:
+def _words(params: Params) -> dict[str, Any]:
     """The parameters of a constraint as words."""
     return {
         **params,
@@ -325,7 +286,7 @@ def _words(params: Mapping[str, Any]) -> dict[str, Any]:
         "without": f" and not contain `{params['forbid']}`" if isinstance(params.get("forbid"), str) else "",
         "of": f" with {_listed(params['all_of'], 'and')}" if "all_of" in params else "",
         "forms": ", ".join(_REFERENCE_WORDS[form] for form in params.get("forbid", ()) if form in _REFERENCE_WORDS),
-        "faults": ", ".join(_PATTERNS[fault] for fault in params.get("forbid", ()) if fault in _PATTERNS),
+        "faults": ", ".join(_PATTERN_WORDS[fault] for fault in params.get("forbid", ()) if fault in _PATTERN_WORDS),
         **{key: _listed(params.get(key, ()), "or") for key in ("keywords", "allowed", "instead", "types")},
         "names": _listed(params.get("names", ()), "and"),
     }

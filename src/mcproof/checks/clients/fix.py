@@ -7,7 +7,8 @@ worse in no client, and breaks no size constraint anew; otherwise its edits are 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import RANK, ClientChoice
@@ -17,8 +18,6 @@ from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_document import RevisedText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from mcproof.checks.clients.hits import ClientHit
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.text.json_document import Edit
@@ -35,7 +34,7 @@ _MOST_TRIES = 60
 _TOO_MANY = "the tool needs too many edits"
 
 
-class KeptHit(NamedTuple):
+class UnfixedHit(NamedTuple):
     """A place that a client objects to and that is not edited."""
 
     tool: Tool
@@ -49,7 +48,7 @@ class ClientFixes(NamedTuple):
 
     edits: list[Edit]
     """The edits of the original text, in ascending order."""
-    kept: list[KeptHit]
+    unfixed: list[UnfixedHit]
     """What the edits leave for the author, with the reasons."""
 
 
@@ -90,12 +89,8 @@ def fix_for_clients(
     `rules` has, for the index of each tool to fix, the rules to fix.
     """
     fixer = _CatalogFixer(catalog, choice, server_key)
-    drafts = _drafts_of([catalog.tools[index] for index in sorted(rules)], catalog)
-    fixed = {index: fixer.fix(draft, rules[index]) for index, draft in drafts.items()}
-    changed = {index: draft for index, draft in fixed.items() if draft.is_changed}
-    fixer.keep_server_effects(changed)
-    edits = [edit for draft in changed.values() for edit in draft.edits()]
-    return ClientFixes(sorted(edits), fixer.kept)
+    edits = [edit for draft in fixer.fixed(rules).values() for edit in draft.edits()]
+    return ClientFixes(sorted(edits), fixer.unfixed)
 
 
 def is_fixable_for_clients(
@@ -103,14 +98,7 @@ def is_fixable_for_clients(
 ) -> bool:
     """Whether `fix_for_clients` has an edit; stops at the first tool with one."""
     fixer = _CatalogFixer(catalog, choice, server_key)
-    for index in sorted(rules):
-        for draft in _drafts_of([catalog.tools[index]], catalog).values():
-            fixed = fixer.fix(draft, rules[index])
-            changed = {index: fixed} if fixed.is_changed else {}
-            fixer.keep_server_effects(changed)
-            if changed:
-                return True
-    return False
+    return any(fixer.fixed({index: rules[index]}) for index in sorted(rules))
 
 
 class _ToolDraft:
@@ -126,10 +114,6 @@ class _ToolDraft:
 
     def with_schema(self, name: str, schema: SchemaText) -> _ToolDraft:
         return _ToolDraft(self.tool, {**self.schemas, name: schema}, self.offsets)
-
-    @property
-    def is_changed(self) -> bool:
-        return any(True for _ in self.edits())
 
     @property
     def growth(self) -> int:
@@ -148,23 +132,28 @@ class _CatalogFixer:
         self._checks = ClientChecks(ClientChoice(choice.profiles).all_active(), server_key)
         self._server_key = self._checks.key_of(catalog)
         self._wanted = {active.key for active in choice.for_compat()}
-        self.kept: list[KeptHit] = []
+        self.unfixed: list[UnfixedHit] = []
 
-    def fix(self, draft: _ToolDraft, rules: Collection[str]) -> _ToolDraft:
-        """A tool after its fixes."""
-        tool = draft.tool
-        run = _ToolFixer(draft, rules, self._wanted, lambda changed: self._checks.on_tool(changed, self._server_key))
-        run.fix()
-        self.kept += [KeptHit(tool, rule, pointer, reason) for (rule, pointer), reason in run.kept.items()]
-        return run.draft
-
-    def keep_server_effects(self, drafts: dict[int, _ToolDraft]) -> None:
-        """Give up the drafts that grow most, until the catalog as a whole breaks no new constraint."""
+    def fixed(self, rules: Mapping[int, Collection[str]]) -> dict[int, _ToolDraft]:
+        """The tools that fixes change, by their index."""
+        drafts: dict[int, _ToolDraft] = {}
+        for index, draft in _drafts_of([self._catalog.tools[index] for index in sorted(rules)], self._catalog).items():
+            run = _ToolFixer(draft, rules[index], self._wanted, self._hits_on)
+            run.fix()
+            left = run.unfixed.items()
+            self.unfixed += [UnfixedHit(draft.tool, rule, pointer, reason) for (rule, pointer), reason in left]
+            if any(True for _ in run.draft.edits()):
+                drafts[index] = run.draft
+        # The drafts that grow most are given up, until the catalog as a whole breaks no new constraint.
         before = self._effects_with({})
         while drafts and (reason := self._effects_with(drafts).worse_than(before)) is not None:
-            index = max(drafts, key=lambda number: drafts[number].growth)
-            del drafts[index]
-            self.kept.append(KeptHit(self._catalog.tools[index], "", "", reason))
+            largest = max(drafts, key=lambda index: drafts[index].growth)
+            del drafts[largest]
+            self.unfixed.append(UnfixedHit(self._catalog.tools[largest], "", "", reason))
+        return drafts
+
+    def _hits_on(self, tool: Tool) -> list[ClientHit]:
+        return self._checks.on_tool(tool, self._server_key)
 
     def _effects_with(self, drafts: dict[int, _ToolDraft]) -> WorstEffects:
         catalog = copy.copy(self._catalog)
@@ -202,7 +191,7 @@ class _ToolFixer:
         self._refused: dict[_Wanted, str] = {}
         self._tries = 0
         self._hits = find(draft.tool)
-        self.kept: dict[tuple[str, str], str] = {}
+        self.unfixed: dict[tuple[str, str], str] = {}
         """The reason for each rule and pointer that is left."""
 
     def fix(self) -> None:
@@ -219,62 +208,54 @@ class _ToolFixer:
             self._tries = _MOST_TRIES + 1
         if self._tries > _MOST_TRIES:
             self.draft, self._hits = original, hits
-        self._explain()
+        for hit, request in self._requests():
+            reason = _TOO_MANY if self._tries > _MOST_TRIES else self._refused.get(request)
+            if reason is not None:
+                self.unfixed.setdefault((hit.active.constraint.rule, hit.pointer), reason)
         self.draft.tool.release_tree()
 
-    def _explain(self) -> None:
-        """Collect what is left, with the reasons."""
-        for hit in self._wanted_hits():
-            for request in _edits_for(hit, self.draft):
-                reason = _TOO_MANY if self._tries > _MOST_TRIES else self._refused.get(request)
-                if reason is not None:
-                    self.kept.setdefault((hit.active.constraint.rule, hit.pointer), reason)
-
-    def _wanted_hits(self) -> Iterator[ClientHit]:
+    def _requests(self) -> Iterator[tuple[ClientHit, _Wanted]]:
+        """The edits that can resolve a hit of a wanted client, with the hit."""
         for hit in self._hits:
             if hit.active.key in self._wanted and hit.active.constraint.rule in self._rules:
-                yield hit
+                yield from ((hit, request) for request in _edits_for(hit, self.draft))
 
     def _round(self) -> bool:
         """Make the edits of one kind in one schema; whether there were any."""
         if self._tries > _MOST_TRIES:
             return False
         asked: dict[tuple[str, str], dict[str, _Wanted]] = {}
-        for hit in self._wanted_hits():
-            for request in _edits_for(hit, self.draft):
-                if request not in self._refused:
-                    asked.setdefault((request.schema, request.edit), {})[request.path] = request
+        for _, request in self._requests():
+            if request not in self._refused:
+                asked.setdefault((request.schema, request.edit), {})[request.path] = request
         for (name, edit), wanted in asked.items():
-            schema = EditedSchema(self.draft.schemas[name])
-            try:
-                if self._edit(schema, name, edit, wanted):
-                    return True
-            finally:
-                schema.release()
+            possible, reason = self._edit(name, edit, wanted)
+            if possible and reason is None:
+                return True
+            # One bad edit refuses all, so that each is tried alone.
+            successes = [self._keep_one(name, edit, wanted[path]) for path in possible]
+            if any(successes):
+                return True
         return False
 
-    def _edit(self, schema: EditedSchema, name: str, edit: str, wanted: dict[str, _Wanted]) -> bool:
-        possible, make = self._inlining(schema, name, wanted) if edit == "$ref" else self._single(schema, edit, wanted)
-        if not possible:
-            return False
-        if self._keep(name, make(possible)) is None:
-            return True
-        successes = [self._keep_one(name, path, wanted[path], edit) for path in possible]
-        return any(successes)
+    def _edit(self, name: str, edit: str, wanted: dict[str, _Wanted]) -> tuple[list[str], str | None]:
+        """Make edits of one kind together; return where they are possible, and why none was made."""
+        schema = EditedSchema(self.draft.schemas[name])
+        try:
+            possible, make = (
+                self._inlining(schema, name, wanted) if edit == "$ref" else self._single(schema, edit, wanted)
+            )
+            return possible, self._keep(name, make(possible)) if possible else None
+        finally:
+            schema.release()
 
-    def _keep_one(self, name: str, path: str, wanted: _Wanted, edit: str) -> bool:
+    def _keep_one(self, name: str, edit: str, wanted: _Wanted) -> bool:
         """Make one edit on the current text if it makes nothing worse."""
         self._tries += 1
         if self._tries > _MOST_TRIES:
             self._refused[wanted] = _TOO_MANY
             return False
-        schema = EditedSchema(self.draft.schemas[name])
-        try:
-            one = {path: wanted}
-            possible, make = self._inlining(schema, name, one) if edit == "$ref" else self._single(schema, edit, one)
-            reason = self._keep(name, make(possible)) if possible else None
-        finally:
-            schema.release()
+        possible, reason = self._edit(name, edit, {wanted.path: wanted})
         if reason is not None:
             self._refused[wanted] = reason
         return bool(possible) and reason is None
@@ -352,25 +333,19 @@ def _edits_for(hit: ClientHit, draft: _ToolDraft) -> Iterator[_Wanted]:
         return
     path, _, keyword = hit.pointer.removeprefix(f"/{name}").rpartition("/")
     if not path and keyword in ("$defs", "definitions") and fact.kind == "input.forbids":
-        yield from _references_of(draft.schemas[name].value, name)
-    elif keyword == "$ref" or (keyword in SINGLE_EDITS and keyword != "properties" and _is_about(fact.kind, keyword)):
+        tree = SchemaTree(draft.schemas[name].value, "")
+        # The definitions go once the references to them are replaced.
+        yield from [
+            _Wanted(name, "$ref", node.path) for node in tree.holders if isinstance(node.schema.get("$ref"), str)
+        ]
+        tree.release()
+    elif keyword == "$ref" or fact.kind in _OBJECTING.get(keyword, ()):
         yield _Wanted(name, keyword, path)
 
 
-def _references_of(schema: Any, name: str) -> Iterator[_Wanted]:
-    """The references of a schema, whose definitions go once they are replaced."""
-    tree = SchemaTree(schema, "")
-    yield from [_Wanted(name, "$ref", node.path) for node in tree.holders if isinstance(node.schema.get("$ref"), str)]
-    tree.release()
-
-
-def _is_about(kind: str, keyword: str) -> bool:
-    """Whether constraints of this kind object to the keyword itself."""
-    return kind in _ABOUT[keyword]
-
-
-_ABOUT = {
+_OBJECTING = {
     "$schema": ("input.dialect", "output.dialect", "input.forbids"),
     "type": ("input.type_union",),
     "const": ("input.forbids",),
 }
+"""The kinds of constraint that object to a keyword itself."""

@@ -5,18 +5,17 @@ Why only some constraints are checked on a tool: docs/decisions/0043-survey-befo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS
+from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, marks_on, needs_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
-from mcproof.checks.clients.surface import ToolSurface, marks_on, server_surface
+from mcproof.checks.clients.view import ClientView, server_view
+from mcproof.checks.findings import LEVELS, Level
 from mcproof.checks.subjects import ClientHits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from mcproof.checks.findings import Level
     from mcproof.core.catalog.model import Catalog, Tool
 
 
@@ -39,16 +38,15 @@ class AffectedClients:
     __slots__ = ("constraints", "depends_on_key", "level", "summary")
 
     def __init__(self, constraints: Iterable[ActiveConstraint]) -> None:
-        self.constraints = sorted(constraints, key=_badness)
+        self.constraints = sorted(
+            constraints,
+            key=lambda active: (LEVELS.index(active.level), RANK[active.constraint.effect], active.profile.name),
+        )
         self.level = self.constraints[0].level
         self.depends_on_key = any(constraint.depends_on_key for constraint in self.constraints)
         """Whether some only apply because of the server's name."""
         self.summary: tuple[str, dict[str, Any]] | None = None
         """The effects in words and the evidence of a finding, once there is one."""
-
-
-def _badness(active: ActiveConstraint) -> tuple[int, int, str]:
-    return _LEVELS.index(active.level), RANK[active.constraint.effect], active.profile.name
 
 
 class BrokenPlace(NamedTuple):
@@ -60,7 +58,6 @@ class BrokenPlace(NamedTuple):
     affected: AffectedClients
 
 
-_LEVELS = ("error", "warning", "note")
 _MOST_COMBINATIONS = 10_000
 
 
@@ -128,8 +125,8 @@ class ClientChecks:
             key = f"{kind} {is_surveyed} {sorted(params.items())}"
             if key not in shared:
                 if kind in TOOL_KINDS:
-                    needs = TOOL_KINDS[kind].needs(params) if is_surveyed else None
-                    shared[key] = _Check(TOOL_KINDS[kind].check, params, needs)
+                    needs = needs_of(kind, params) if is_surveyed else None
+                    shared[key] = _Check(TOOL_KINDS[kind], params, needs)
                     self._tool_checks.append(shared[key])
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
@@ -160,11 +157,9 @@ class ClientChecks:
 
     def find_on_server(self, catalog: Catalog) -> list[Violation]:
         """What the server as a whole breaks."""
-        surface = server_surface(catalog)
+        view = server_view(catalog)
         return [
-            (check, tool, pointer)
-            for check in self._server_checks
-            for tool, pointer in check.find(surface, check.params)
+            (check, tool, pointer) for check in self._server_checks for tool, pointer in check.find(view, check.params)
         ]
 
     def find_on_tool(self, tool: Tool, server_key: str) -> list[Violation]:
@@ -180,11 +175,12 @@ class ClientChecks:
                 self._by_marks[marks] = checks
         if not checks:
             return []
-        surface = ToolSurface(tool, server_key)
-        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
+        view = ClientView(tool, server_key)
+        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)]
 
     def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""
+        # Verdicts count more than findings report: docs/decisions/0045-lint-reports-certain-breaks.md.
         if not violations:
             return None
         places: dict[tuple[str, int, str], list[_Check]] = {}
@@ -211,7 +207,7 @@ def hits_of(violations: list[Violation]) -> list[ClientHit]:
 
 
 @cache
-def usual_checks() -> ClientChecks:
+def default_client_checks() -> ClientChecks:
     """The constraints that `lint` checks if no client is named."""
     return ClientChecks(ClientChoice(known_profiles()).for_lint())
 

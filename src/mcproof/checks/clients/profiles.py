@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from mcproof.checks.findings import Level
 
 
@@ -125,38 +124,16 @@ def known_profiles() -> dict[str, Profile]:
 
 
 def profile_from(entry: Mapping[str, Any]) -> Profile:
-    """Return a profile from its JSON form."""
-    return Profile(
-        id=entry["id"],
-        name=entry["name"],
-        kind=entry["kind"],
-        checked=entry["checked"],
-        constraints=tuple(map(constraint_from, entry["constraints"])),
-        sends_to=tuple(entry.get("sends_to", ())),
-        about=entry.get("about", ""),
-    )
+    """Return a profile from its JSON form, whose members have the names of the fields."""
+    constraints = tuple(map(constraint_from, entry["constraints"]))
+    return Profile(**{**entry, "constraints": constraints, "sends_to": tuple(entry.get("sends_to", ()))})
 
 
 def constraint_from(entry: Mapping[str, Any]) -> Constraint:
     """Return a constraint from its JSON form."""
-    fixed = entry.get("fixed_in", {})
-    return Constraint(
-        id=entry["id"],
-        rule=entry["rule"],
-        kind=entry["kind"],
-        params=entry["params"],
-        effect=entry["effect"],
-        status=entry["status"],
-        sources=tuple(Source(source["url"], source["kind"], source["date"]) for source in entry["sources"]),
-        error=entry.get("error", ""),
-        when=entry.get("when", ""),
-        doubt=entry.get("doubt", ""),
-        opt_in=entry.get("opt_in", False),
-        conditional=entry.get("conditional", False),
-        disputed=entry.get("disputed", False),
-        fixed_version=fixed.get("version", ""),
-        fixed_date=fixed.get("date", ""),
-    )
+    fields = {**entry, "sources": tuple(Source(**source) for source in entry["sources"])}
+    fixed = fields.pop("fixed_in", {})
+    return Constraint(**fields, fixed_version=fixed.get("version", ""), fixed_date=fixed.get("date", ""))
 
 
 _ASKED_FOR = frozenset(
@@ -207,22 +184,19 @@ class ClientChoice(NamedTuple):
         and are not disputed.
         """
         pins = self.pins
-        return [
-            constraint
-            if constraint.profile.id in pins
-            else constraint._replace(level=_at_most_warning(constraint.level))
-            for constraint in self.all_active()
-            if constraint.profile.id in pins
-            or (constraint.holds and not constraint.constraint.disputed and _is_common(constraint))
-        ]
+        active = []
+        # Why not all of them: docs/decisions/0045-lint-reports-certain-breaks.md.
+        for holder in self.all_active():
+            if holder.profile.id in pins:
+                active.append(holder)
+            elif holder.holds and not holder.constraint.disputed and _is_common(holder):
+                active.append(holder._replace(level="warning") if holder.level == "error" else holder)
+        return active
 
     def for_compat(self) -> list[ActiveConstraint]:
         """The constraints behind findings of `compat`: those of the named clients, or the common ones of all."""
         pins = self.pins
-        active = self.all_active()
-        if pins:
-            return [constraint for constraint in active if constraint.profile.id in pins]
-        return [constraint for constraint in active if _is_common(constraint)]
+        return [holder for holder in self.all_active() if (holder.profile.id in pins if pins else _is_common(holder))]
 
     def all_active(self) -> list[ActiveConstraint]:
         """Every constraint of every client, with whether it counts."""
@@ -238,13 +212,6 @@ class ClientChoice(NamedTuple):
         return [
             f"{client.profile}: no fact depends on a {'date' if _DATE.fullmatch(client.version) else 'version'}; "
             "judged as current"
-            for client in self.without_versions()
-        ]
-
-    def without_versions(self) -> list[NamedClient]:
-        """The clients named at a version about which no fact depends on a version."""
-        return [
-            client
             for client in self.named
             if client.version
             and not any(_can_compare(client.version, fact) for fact in self.profiles[client.profile].constraints)
@@ -265,35 +232,26 @@ def choose_clients(words: Iterable[str], profiles: Mapping[str, Profile] | None 
 
 def _activated(profile: Profile, constraint: Constraint, version: str | None) -> ActiveConstraint:
     """A constraint as it applies to a version of its client; None is no particular version."""
-    status = constraint.status
     if version and _can_compare(version, constraint):
-        status = "current" if _is_before_fix(version, constraint) else "fixed"
-    changed = constraint if status == constraint.status else constraint._replace(status=status)
-    holds = status == "current" and not constraint.opt_in and not constraint.conditional
-    return ActiveConstraint(profile, changed, changed.level, holds)
+        if _DATE.fullmatch(version):
+            is_before_fix = version < constraint.fixed_date
+        else:
+            # As numbers: as text, `2.10` is before `2.9`.
+            is_before_fix = _numbers(version) < _numbers(constraint.fixed_version)
+        constraint = constraint._replace(status="current" if is_before_fix else "fixed")
+    holds = constraint.status == "current" and not constraint.opt_in and not constraint.conditional
+    return ActiveConstraint(profile, constraint, constraint.level, holds)
 
 
 def _is_common(active: ActiveConstraint) -> bool:
     fact = active.constraint
     if fact.opt_in or fact.status in ("unconfirmed", "fixed") or fact.rule in _ASKED_FOR:
         return False
-    if fact.conditional and fact.rule == "CMP-031":
-        return False
-    return active.level != "note"
-
-
-def _at_most_warning(level: Level) -> Level:
-    return "warning" if level == "error" else level
+    return active.level != "note" and not (fact.conditional and fact.rule == "CMP-031")
 
 
 def _can_compare(version: str, constraint: Constraint) -> bool:
     return bool(constraint.fixed_date if _DATE.fullmatch(version) else constraint.fixed_version)
-
-
-def _is_before_fix(version: str, constraint: Constraint) -> bool:
-    if _DATE.fullmatch(version):
-        return version < constraint.fixed_date
-    return _numbers(version) < _numbers(constraint.fixed_version)
 
 
 def _numbers(version: str) -> list[int]:

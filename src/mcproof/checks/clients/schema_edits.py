@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,6 @@ from mcproof.core.text.json_document import Edit, JsonText, RevisedText, splice
 from mcproof.core.text.json_positions import Member, Pointer, members_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
     from mcproof.core.schema.references import Reference
 
 
@@ -62,15 +61,12 @@ def obstacle_to_dropping_dialect(tree: SchemaTree) -> str | None:
             keyword = "items"
         if keyword is not None:
             return f"`{keyword}` means something else in 2020-12"
-        if address[1] != "draft/2019-09" and _has_changed_reference(schema):
+        has_siblings = "$ref" in schema and not all(key == "$ref" or key in ANNOTATIONS for key in schema)
+        if address[1] != "draft/2019-09" and has_siblings:
             return "keywords beside `$ref` count in 2020-12"
         if str(schema.get("$id", "")).startswith("#"):
             return "`$id` means something else in 2020-12"
     return None
-
-
-def _has_changed_reference(schema: dict[str, Any]) -> bool:
-    return "$ref" in schema and not all(key == "$ref" or key in ANNOTATIONS for key in schema)
 
 
 _REFERENCES = frozenset(REFERENCE_KEYWORDS)
@@ -128,8 +124,7 @@ class EditedSchema:
 
     def is_referenced(self, pointer: str) -> bool:
         """Whether a reference points at this value, or into it."""
-        fragments = (reference.fragment for reference in self.tree.references.all)
-        return any(fragment == pointer or fragment.startswith(f"{pointer}/") for fragment in fragments)
+        return _point_into(self.tree.references.all, pointer)
 
     @cached_property
     def requiring(self) -> dict[str, list[SchemaNode | None]]:
@@ -239,7 +234,6 @@ class Inlining:
 
     def __init__(self, schema: EditedSchema, wanted: Collection[str], refused: Collection[str] = ()) -> None:
         self._schema = schema
-        self._wanted = wanted
         self._refused = refused
         self._below: dict[int, list[SchemaNode]] = {}
         self.ready: dict[str, Reference] = {}
@@ -247,24 +241,22 @@ class Inlining:
         self.obstacles: dict[str, str] = {}
         self._growth = 0
         for reference in schema.tree.references.all:
-            if reference.keyword == "$ref" and reference.holder.path in wanted:
-                self._judge(reference)
+            pointer = reference.holder.path
+            if reference.keyword != "$ref" or pointer not in wanted:
+                continue
+            target = schema.tree.references.target_node(reference)
+            if not reference.is_resolved:
+                self.obstacles[pointer] = "the `$ref` cannot be resolved"
+            elif target is None:
+                self.obstacles[pointer] = "it points at a boolean schema"
+            elif (reason := self._obstacle(reference.holder, target)) is not None:
+                self.obstacles[pointer] = reason
+            # References in the definition are replaced first, so that one copy has all of it.
+            elif not any(node.path in wanted for node in self._inner(target)):
+                self.ready[pointer] = reference
 
-    def _judge(self, reference: Reference) -> None:
-        pointer = reference.holder.path
-        reason = self._obstacle(reference)
-        if reason is not None:
-            self.obstacles[pointer] = reason
-        elif not self._waits(reference):
-            self.ready[pointer] = reference
-
-    def _obstacle(self, reference: Reference) -> str | None:
-        holder, references = reference.holder, self._schema.tree.references
-        target = references.target_node(reference)
-        if not reference.is_resolved:
-            return "the `$ref` cannot be resolved"
-        if target is None:
-            return "it points at a boolean schema"
+    def _obstacle(self, holder: SchemaNode, target: SchemaNode) -> str | None:
+        references = self._schema.tree.references
         if references.is_cyclic(holder.schema) or self._leads_to_cycle(target):
             return "the `$ref` is recursive"
         if not holder.is_usual:
@@ -280,11 +272,6 @@ class Inlining:
         if len(self._schema.text.text) + self._growth > _MOST_TEXT:
             return "the schema would become too large"
         return None
-
-    def _waits(self, reference: Reference) -> bool:
-        """Whether the definition has references that are replaced first."""
-        target = self._schema.tree.references.target_node(reference)
-        return target is not None and any(node.path in self._wanted for node in self._inner(target))
 
     def _leads_to_cycle(self, target: SchemaNode) -> bool:
         """Whether a definition has, or refers to one that has, a recursive reference."""
@@ -321,13 +308,12 @@ class Inlining:
         """The edits that replace these references, and remove the definitions that nothing refers to any more."""
         schema, references = self._schema, self._schema.tree.references
         replaced = [self.ready[pointer] for pointer in chosen]
-        targets = {
-            id(target): target for reference in replaced if (target := references.target_node(reference)) is not None
-        }
+        targets: dict[int, SchemaNode] = {}
         edits: list[Edit] = []
         for reference in replaced:
             target = references.target_node(reference)
             if target is not None:
+                targets[id(target)] = target
                 edits += schema.text.inlining(schema.start(reference.holder.path), "$ref", schema.start(target.path))
         staying = [reference for reference in references.all if all(reference is not gone for gone in replaced)]
         unused = {target.step for target in targets.values() if self._becomes_unused(target, staying)}
@@ -347,14 +333,9 @@ class Inlining:
         """Whether a schema is a definition of the root that none of these references needs."""
         if target.parent is None or target.parent.parent is not None or target.keyword not in _DEFINITIONS:
             return False
-        if not target.is_usual:
-            return False
-        pointer = target.path
-        return not any(
-            reference.fragment == pointer or reference.fragment.startswith(f"{pointer}/")
-            for reference in staying
-            if not _is_in(reference.holder, target)
-        )
+        inside = {id(node) for node in self._inside(target)}
+        outer = [reference for reference in staying if id(reference.holder) not in inside]
+        return target.is_usual and not _point_into(outer, target.path)
 
 
 def _may_be_beside(key: str, holder: SchemaNode, target: dict[str, Any]) -> bool:
@@ -367,13 +348,10 @@ def _may_be_beside(key: str, holder: SchemaNode, target: dict[str, Any]) -> bool
     return key in target and json.dumps(holder.schema[key]) == json.dumps(target[key])
 
 
-def _is_in(node: SchemaNode, ancestor: SchemaNode) -> bool:
-    at: SchemaNode | None = node
-    while at is not None:
-        if at is ancestor:
-            return True
-        at = at.parent
-    return False
+def _point_into(references: Iterable[Reference], pointer: str) -> bool:
+    """Whether a reference points at a value, or into it."""
+    fragments = (reference.fragment for reference in references)
+    return any(fragment == pointer or fragment.startswith(f"{pointer}/") for fragment in fragments)
 
 
 class SchemaText:
@@ -422,12 +400,10 @@ class SchemaText:
                 # With the comma after the last of them; at the end of the object, with the comma before the first.
                 edits.append(Edit(first_gone.key, member.key, ""))
             last_kept, first_gone = member, None
-        if first_gone is not None:
-            end = members[-1].end
-            if last_kept is not None:
-                edits.append(Edit(last_kept.end, end, ""))
-            else:
-                edits.append(Edit(start + 1, self.text.index("}", end), ""))
+        if first_gone is not None and last_kept is not None:
+            edits.append(Edit(last_kept.end, members[-1].end, ""))
+        elif first_gone is not None:
+            edits.append(Edit(start + 1, self.text.index("}", members[-1].end), ""))
         return edits
 
     def enumerating(self, start: int, key: str, new_key: str) -> list[Edit]:
@@ -449,11 +425,9 @@ class SchemaText:
         added = [member for member in members_at(self.text, target) if member.name not in names]
         if not added:
             return self.removing(start, {key})
-        member = self._member(start, key)
-        copy = self._copied(added[0].key, added[-1].end, self.removing(target, names))
-        return [
-            Edit(member.key, member.end, _indented(copy, self._indent_at(added[0].key), self._indent_at(member.key)))
-        ]
+        member, first = self._member(start, key), added[0].key
+        copy = self._copied(first, added[-1].end, self.removing(target, names))
+        return [Edit(member.key, member.end, _indented(copy, self._indent_at(first), self._indent_at(member.key)))]
 
     def _copied(self, start: int, end: int, removed: Iterable[Edit] = ()) -> str:
         inside = [Edit(edit.start - start, edit.end - start, "") for edit in removed if start <= edit.start < end]

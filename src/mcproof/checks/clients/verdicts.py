@@ -6,14 +6,13 @@ APIs, those degrade a tool at most. Verdicts are derived from effects and status
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from mcproof.checks.clients.profiles import EFFECTS, Status, effect_level
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from mcproof.checks.clients.hits import ClientHit
     from mcproof.checks.clients.profiles import ClientChoice
     from mcproof.checks.findings import Level
@@ -83,12 +82,15 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
     by_client: dict[str, list[BrokenConstraint]] = {name: [] for name in choice.profiles}
     for tool, hit in hits:
         by_client[hit.active.profile.id].append(_broken(tool, hit))
-    own = {name: _worst(broken) for name, broken in by_client.items()}
+    own: dict[str, Verdict] = {
+        name: max((VERDICT_OF[hit.level] for hit in broken if hit.counts), key=VERDICTS.index, default="works")
+        for name, broken in by_client.items()
+    }
     outcomes = []
     for name, profile in choice.profiles.items():
         behind = {choice.profiles[api].name: own[api] for api in profile.sends_to if api in own}
         if len(behind) > 1:  # which of them is used is the user's choice
-            behind = {api: _at_most_degraded(inherited) for api, inherited in behind.items()}
+            behind = {api: "degraded" if inherited == "breaks" else inherited for api, inherited in behind.items()}
         verdict = max(own[name], *behind.values(), key=VERDICTS.index) if behind else own[name]
         through = tuple(api for api, inherited in behind.items() if inherited == verdict != own[name])
         outcomes.append(
@@ -106,10 +108,6 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
     return outcomes
 
 
-def _at_most_degraded(verdict: Verdict) -> Verdict:
-    return "degraded" if verdict == "breaks" else verdict
-
-
 def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
     fact = hit.active.constraint
     return BrokenConstraint(
@@ -123,10 +121,6 @@ def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
         conditional=fact.conditional,
         counts=hit.active.holds,
     )
-
-
-def _worst(hits: Iterable[BrokenConstraint]) -> Verdict:
-    return max((VERDICT_OF[hit.level] for hit in hits if hit.counts), key=VERDICTS.index, default="works")
 
 
 ToolOutcome = Literal["works", "degraded", "lost", "breaks"]
@@ -152,6 +146,7 @@ class RuleEffect:
 
     def add(self, hit: BrokenConstraint, *, is_one_of_several: bool) -> None:
         verdict = VERDICT_OF[hit.level]
+        # The user may choose another model API, in which the tool works.
         if is_one_of_several and verdict == "breaks":
             verdict = "degraded"
         if hit.tool is None:
@@ -173,7 +168,7 @@ class ClientEffects(NamedTuple):
         effects = self.by_rule.values()
         if any(name in effect.breaking for effect in effects):
             return "breaks"
-        if any(effect.takes_all for effect in effects):
+        if self.loses_all:
             return "lost"
         return "degraded" if any(name in effect.degraded for effect in effects) else "works"
 
@@ -196,10 +191,9 @@ class ClientEffects(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        effects = self.by_rule.values()
-        if self.server == "breaks" or any(effect.breaking for effect in effects):
+        if self.server == "breaks" or self.tools("breaking"):
             return "breaks"
-        return "degraded" if self.server == "degraded" or any(effect.degraded for effect in effects) else "works"
+        return "degraded" if self.server == "degraded" or self.tools("degraded") else "works"
 
     def missing(self, total: int) -> int:
         """How many of the server's tools cannot be used."""
@@ -248,17 +242,16 @@ class Improvement(NamedTuple):
 def client_effects(outcomes: Sequence[ClientOutcome]) -> list[ClientEffects]:
     """Return the effects on each client, those of the model APIs behind it included."""
     by_id = {outcome.client: outcome for outcome in outcomes}
-    return [ClientEffects(outcome, _by_rule(outcome, by_id)) for outcome in outcomes]
-
-
-def _by_rule(outcome: ClientOutcome, by_id: dict[str, ClientOutcome]) -> dict[str, RuleEffect]:
-    effects: dict[str, RuleEffect] = {}
-    is_one_of_several = len(outcome.sends_to) > 1
-    for source in (outcome, *(by_id[api] for api in outcome.sends_to if api in by_id)):
-        for hit in _counting(source.hits):
-            effect = effects.setdefault(hit.rule, RuleEffect())
-            effect.add(hit, is_one_of_several=is_one_of_several and source is not outcome)
-    return effects
+    clients = []
+    for outcome in outcomes:
+        client = ClientEffects(outcome, {})
+        is_one_of_several = len(outcome.sends_to) > 1
+        for source in (outcome, *(by_id[api] for api in outcome.sends_to if api in by_id)):
+            for hit in _counting(source.hits):
+                effect = client.by_rule.setdefault(hit.rule, RuleEffect())
+                effect.add(hit, is_one_of_several=is_one_of_several and source is not outcome)
+        clients.append(client)
+    return clients
 
 
 def _counting(hits: Iterable[BrokenConstraint]) -> Iterator[BrokenConstraint]:
@@ -305,14 +298,6 @@ def _gains(rule: str, effects: list[ClientEffects], total: int) -> tuple[ClientG
         tools = client.missing(total) - after.missing(total)
         if tools or after.verdict != client.verdict:
             outcome = client.outcome
-            gains.append(
-                ClientGain(
-                    client=outcome.client,
-                    name=outcome.name,
-                    kind=outcome.kind,
-                    tools=tools,
-                    before=client.verdict,
-                    after=after.verdict,
-                )
-            )
+            names = outcome.client, outcome.name, outcome.kind
+            gains.append(ClientGain(*names, tools=tools, before=client.verdict, after=after.verdict))
     return tuple(sorted(gains, key=lambda gain: (gain.kind != "client", -gain.tools)))

@@ -7,57 +7,22 @@ because a missing part is not a removed one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcproof.checks.diff.documents import json_key
 from mcproof.checks.diff.kinds import CHANGE_KINDS, ChangeKind
-from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts, identity_of, level_of
-from mcproof.checks.reporting import SourceLines, find_spans, locate, snippet_at
+from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts, Snippet, identity_of, level_of
+from mcproof.checks.reporting import FindingLocation, SourceLines, find_spans, locate, snippet_at
 from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
 from mcproof.core.text.json_positions import Span, unescape
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-
-class _LocatedChange(NamedTuple):
-    """A change, the catalog it is located in, and its position there."""
-
-    change: CatalogChange
-    catalog: Catalog
-    span: Span
-    line: int
-    column: int
 
 
 def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[ReportedFinding]:
     """Return every change with its location: in the new catalog, or in the old one for removed items."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    reported = []
+    findings: dict[int, ReportedFinding] = {}
     lines = SourceLines()
-    for located in _located(old, new, changes):
-        change, catalog = located.change, located.catalog
-        key = (change.kind.id, change.item.kind, change.item.given_name, change.pointer)
-        # Twins get a number, so that each has an identity: docs/decisions/0006-finding-identity.md.
-        finding = _finding(located, fingerprint=identity_of(*key, str(seen[key])))
-        seen[key] += 1
-        if catalog.source is not None:
-            source = locate(catalog, _document_pointer(change))
-            finding = finding._replace(
-                file=source.file,
-                line=source.line,
-                column=source.column,
-                end_column=source.end_column,
-                snippet=lines.snippet(source),
-            )
-        reported.append(finding)
-    return reported
-
-
-def _located(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[_LocatedChange]:
-    """Locate all changes, each document in one pass; in the order given."""
-    located: dict[int, _LocatedChange] = {}
     # A position costs a pass over the text, so all of a document are computed at once:
     # docs/decisions/0016-positions-on-demand.md.
     for catalog in (old, new):
@@ -66,8 +31,15 @@ def _located(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[_
         anchors = sorted({span.anchor for span in spans})
         positions = dict(zip(anchors, catalog.document.positions(anchors), strict=True))
         for index, span in zip(indexes, spans, strict=True):
-            located[index] = _LocatedChange(changes[index], catalog, span, *positions[span.anchor])
-    return [located[index] for index in range(len(changes))]
+            findings[index] = _finding(changes[index], catalog, span, *positions[span.anchor], lines)
+    seen: Counter[tuple[str, ...]] = Counter()
+    reported = []
+    for index, change in enumerate(changes):
+        key = (change.kind.id, change.item.kind, change.item.given_name, change.pointer)
+        # Twins get a number, so that each has an identity: docs/decisions/0006-finding-identity.md.
+        reported.append(findings[index]._replace(fingerprint=identity_of(*key, str(seen[key]))))
+        seen[key] += 1
+    return reported
 
 
 def _document_pointer(change: CatalogChange) -> str:
@@ -76,10 +48,19 @@ def _document_pointer(change: CatalogChange) -> str:
     return change.item.pointer + change.pointer
 
 
-def _finding(located: _LocatedChange, fingerprint: str) -> ReportedFinding:
-    change, catalog, line, column = located.change, located.catalog, located.line, located.column
+def _finding(
+    change: CatalogChange, catalog: Catalog, span: Span, line: int, column: int, lines: SourceLines
+) -> ReportedFinding:
+    """A change at its location: in the document, in source, or at the endpoint of a live server."""
     item, origin = change.item, catalog.origin
-    snippet = snippet_at(catalog.document, column, located.span)
+    snippet = snippet_at(catalog.document, column, span)
+    shown: Snippet | None = snippet
+    place = FindingLocation(catalog.name, line, column, column + max(1, snippet.end - snippet.start))
+    if catalog.source is not None:
+        place = locate(catalog, _document_pointer(change))
+        shown = lines.snippet(place)
+    elif origin is not None:
+        place = FindingLocation(origin.file, origin.line, None, None)
     return ReportedFinding(
         rule=kind_facts(change.kind, change.breaking),
         item=item.subject,
@@ -88,13 +69,12 @@ def _finding(located: _LocatedChange, fingerprint: str) -> ReportedFinding:
         pointer=change.pointer,
         message=change.message,
         evidence=None,
-        file=catalog.name if origin is None else origin.file,
-        line=line if origin is None else origin.line,
-        column=column if origin is None else None,
+        file=place.file,
+        line=place.line,
+        column=place.column,
         fix=None,
-        fingerprint=fingerprint,
-        end_column=column + max(1, snippet.end - snippet.start) if origin is None else None,
-        snippet=snippet,
+        end_column=place.end_column,
+        snippet=shown,
     )
 
 
@@ -147,15 +127,7 @@ class CatalogChange(NamedTuple):
         parameter: str | None = None,
     ) -> CatalogChange:
         """Construct a change from the id of its kind."""
-        return cls(
-            kind=CHANGE_KINDS[kind],
-            breaking=breaking,
-            message=message,
-            item=item,
-            is_old=is_old,
-            pointer=pointer,
-            parameter=parameter,
-        )
+        return cls(CHANGE_KINDS[kind], breaking, message, item, is_old, pointer, parameter)
 
 
 class ComparableTools(NamedTuple):
@@ -193,25 +165,25 @@ def served_members(item: Item) -> dict[str, Any]:
 def comparable_tools(old: Tool, new: Tool) -> ComparableTools:
     """Remove the parts of two tools that are unknown in either."""
     unknown = {pointer for tool in (old, new) if tool.source is not None for pointer in tool.source.unknown}
-    if (old.source is not None or new.source is not None) and _is_reindented(old, new):
-        new = _with_fields(new, {**new.fields, "description": old.fields["description"]})
+    if old.source is not None or new.source is not None:
+        before, after = old.fields.get("description"), new.fields.get("description")
+        # Python 3.13 strips the indentation of docstrings.
+        if (
+            isinstance(before, str)
+            and isinstance(after, str)
+            and before != after
+            and cleandoc(before) == cleandoc(after)
+        ):
+            new = _with_fields(new, {**new.fields, "description": before})
     if not unknown or not old.is_object or not new.is_object:
         return ComparableTools(old, new)
     # Nothing is known of one tool as a whole. A tool compared with itself has no changes.
     if "" in unknown:
         return ComparableTools(old, old)
     pointers = sorted(unknown)
-    (before, old_missing), (after, new_missing) = (_without(tool.fields, pointers) for tool in (old, new))
+    (old_fields, old_missing), (new_fields, new_missing) = (_without(tool.fields, pointers) for tool in (old, new))
     doubtful = frozenset(pointer.split("/", 2)[1] for pointer in old_missing | new_missing)
-    return ComparableTools(_with_fields(old, before), _with_fields(new, after), doubtful)
-
-
-def _is_reindented(old: Tool, new: Tool) -> bool:
-    """Whether two descriptions differ in indentation only: Python 3.13 strips it from docstrings."""
-    before, after = old.fields.get("description"), new.fields.get("description")
-    if not isinstance(before, str) or not isinstance(after, str) or before == after:
-        return False
-    return cleandoc(before) == cleandoc(after)
+    return ComparableTools(_with_fields(old, old_fields), _with_fields(new, new_fields), doubtful)
 
 
 def _with_fields(tool: Tool, fields: dict[str, Any]) -> Tool:

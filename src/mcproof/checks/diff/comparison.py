@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mcproof.checks.diff.containment import ContainmentBudget, contains, contains_inlined
 from mcproof.checks.diff.documents import SchemaDocument, Subschema, json_key, same_json
 from mcproof.checks.diff.kinds import member_change, shortened_name, value_text, values_text
 from mcproof.core.schema.keywords import VALUE_KEYWORDS, unknown_keywords
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 _LOWER_BOUNDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _UPPER_BOUNDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
@@ -70,6 +67,7 @@ def accepted_types(schema: dict[str, Any]) -> list[str] | None:
     if not isinstance(values, list):
         return None
     types = list(dict.fromkeys(map(_type_of, values)))
+    # Every integer is a number, so `number` says both.
     return [name for name in types if name != "integer"] if "number" in types else types
 
 
@@ -122,10 +120,8 @@ def _type_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subjec
     elif after is None:
         message = f"type of {subject} was widened from {'|'.join(before)} to any"
         yield ValueEffect("type-widened", keyword, Effect.WIDER, message)
-    else:
-        effect = type_effect(before, after, subject)
-        if effect is not None:
-            yield effect
+    elif (effect := type_effect(before, after, subject)) is not None:
+        yield effect
 
 
 def type_effect(old: list[str], new: list[str], subject: str) -> ValueEffect | None:
@@ -195,10 +191,15 @@ def _bound_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subje
     if same_json(before, after):
         return
     name = f"`{keyword}` of {subject}"
-    if not all(bound is None or _is_number(bound) for bound in (before, after)):
+    if any(isinstance(bound, bool) or not isinstance(bound, (int, float, type(None))) for bound in (before, after)):
         yield ValueEffect("bound-changed", keyword, Effect.UNCLEAR, f"{name} changed")
         return
-    effect = _multiple_effect(before, after) if keyword == "multipleOf" else _bound_effect(keyword, before, after)
+    if before is None or after is None:
+        effect = Effect.NARROWER if before is None else Effect.WIDER
+    elif keyword == "multipleOf":
+        effect = _multiple_effect(before, after)
+    else:
+        effect = Effect.NARROWER if (after > before) == (keyword in _LOWER_BOUNDS) else Effect.WIDER
     if before is None or keyword not in old:
         message = f"{name} was added: {value_text(after)}"
     elif after is None or keyword not in new:
@@ -210,19 +211,7 @@ def _bound_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subje
     yield ValueEffect(kind, keyword, effect, message)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _bound_effect(keyword: str, before: Any, after: Any) -> Effect:
-    if before is None or after is None:
-        return Effect.NARROWER if before is None else Effect.WIDER
-    return Effect.NARROWER if (after > before) == (keyword in _LOWER_BOUNDS) else Effect.WIDER
-
-
-def _multiple_effect(before: Any, after: Any) -> Effect:
-    if before is None or after is None:
-        return Effect.NARROWER if before is None else Effect.WIDER
+def _multiple_effect(before: float, after: float) -> Effect:
     # Remainders of floats are inexact: `0.3 % 0.1` is not 0.
     if type(before) is not int or type(after) is not int or before <= 0 or after <= 0:
         return Effect.UNCLEAR
@@ -233,11 +222,9 @@ def _multiple_effect(before: Any, after: Any) -> Effect:
 
 def _unique_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subject: str) -> Iterator[ValueEffect]:
     before, after = old.get(keyword) is True, new.get(keyword) is True
-    if before == after:
-        return
-    if after:
+    if after and not before:
         yield ValueEffect("bound-narrowed", keyword, Effect.NARROWER, f"items of {subject} must be unique now")
-    else:
+    elif before and not after:
         yield ValueEffect("bound-widened", keyword, Effect.WIDER, f"items of {subject} need not be unique now")
 
 
@@ -299,6 +286,13 @@ class SchemaPair(NamedTuple):
     """Whether there are only notes to report, and nothing to compare."""
 
 
+def change_of(
+    pair: SchemaPair, kind: str, breaking: bool | None, message: str, at: str | None = None, *, is_old: bool = False
+) -> SchemaChange:
+    """A change of a pair at a pointer, by default that of the new schema."""
+    return SchemaChange(kind, breaking, message, pair.new.pointer if at is None else at, is_old, pair.parameter)
+
+
 class SchemaComparison:
     """Collects the changes between two schema documents, and decides which of them break callers."""
 
@@ -318,27 +312,7 @@ class SchemaComparison:
 
     def report(self, kind: str, breaking: bool | None, message: str, pair: SchemaPair, at: str | None = None) -> None:
         """Report a change at a pointer, by default that of the new schema."""
-        self.changes.append(self.change(kind, breaking, message, pair, at))
-
-    def change(
-        self,
-        kind: str,
-        breaking: bool | None,
-        message: str,
-        pair: SchemaPair,
-        at: str | None = None,
-        *,
-        is_old: bool = False,
-    ) -> SchemaChange:
-        """Return a change, to be reported later."""
-        return SchemaChange(
-            kind=kind,
-            breaking=breaking,
-            message=message,
-            pointer=pair.new.pointer if at is None else at,
-            is_old=is_old,
-            parameter=pair.parameter,
-        )
+        self.changes.append(change_of(pair, kind, breaking, message, at))
 
     def subject(self, pair: SchemaPair) -> str:
         """The value of a pair, for messages."""

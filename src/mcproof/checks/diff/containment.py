@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.diff.documents import (
@@ -36,8 +37,6 @@ from mcproof.core.schema.keywords import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from mcproof.checks.diff.documents import Subschema
 
 _MAX_DEPTH = 40

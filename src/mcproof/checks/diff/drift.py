@@ -8,19 +8,19 @@ Why the lock has texts: docs/decisions/0044-lock-has-texts.md.
 from __future__ import annotations
 
 import json
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.checks.diff.changes import CatalogChange, match_items
 from mcproof.checks.diff.documents import changed_keys
 from mcproof.checks.diff.items import compare_catalogs, instructions_in
 from mcproof.checks.diff.kinds import names_text
-from mcproof.checks.diff.lock import OTHER, PARTS, hash_of, item_hash, known_parts, parts_of, server_name, surface_hash
+from mcproof.checks.diff.lock import OTHER, PARTS, fingerprint, hash_of, item_hash, known_parts, parts_of, server_name
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog, Item
 
@@ -109,16 +109,13 @@ def newly_fired(new: Catalog, old: Catalog, differences: list[Difference]) -> li
         for item, rule, message, pointer in _reports(finding):
             if (item, rule, message) not in reported_before:
                 fired.setdefault(item, []).append((rule, pointer))
-    return [difference._replace(fires=_firing(difference, fired)) for difference in differences]
-
-
-def _firing(difference: Difference, fired: dict[str, list[tuple[str, str]]]) -> tuple[str, ...]:
-    """Return the rules that newly fire on the changed part of an item."""
-    if difference.current_hash is None:
-        return ()
-    hits = fired.get(difference.item.label, ())
-    part = f"/{difference.part}" if difference.part in PARTS else ""
-    return tuple(sorted({rule for rule, pointer in hits if not pointer or pointer.startswith(part)}))
+    judged = []
+    for difference in differences:
+        hits = fired.get(difference.item.label, ()) if difference.current_hash is not None else ()
+        part = f"/{difference.part}" if difference.part in PARTS else ""
+        fires = {rule for rule, pointer in hits if not pointer or pointer.startswith(part)}
+        judged.append(difference._replace(fires=tuple(sorted(fires))))
+    return judged
 
 
 def _reports(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
@@ -175,9 +172,7 @@ def text_difference(before: str | None, after: str | None) -> list[str]:
     for sign, text, is_there in (("-", old, before is not None), ("+", new, after is not None)):
         if is_there:
             last = min(len(text), len(text) - end + _CONTEXT)
-            cut = text[first:last]
-            shown = cut if len(cut) <= LONGEST else f"{cut[:LONGEST]}… ({len(cut) - LONGEST:,} more characters)"
-            lines.append(f"{sign} {'…' if first else ''}{shown}{'…' if last < len(text) else ''}")
+            lines.append(f"{sign} {'…' if first else ''}{_cropped(text[first:last])}{'…' if last < len(text) else ''}")
     return lines
 
 
@@ -196,32 +191,27 @@ def changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
             keys = reversed({**new, **old})  # the last entry of a stack is the next
             waiting += [(f"{pointer}/{escape(key)}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
         elif isinstance(old, list) and isinstance(new, list):
-            waiting += [
-                (f"{pointer}/{index}", _entry(old, index), _entry(new, index))
-                for index in reversed(range(max(len(old), len(new))))
-            ]
+            entries = enumerate(zip_longest(old, new, fillvalue=ABSENT))
+            waiting += reversed([(f"{pointer}/{index}", *pair) for index, pair in entries])
         elif type(old) is not type(new) or old != new:
             yield pointer, old, new
 
 
-def _entry(values: list[Any], index: int) -> Any:
-    return values[index] if index < len(values) else ABSENT
-
-
 def _shown(value: Any) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False)
+        return _cropped(json.dumps(value, ensure_ascii=False))
     except (RecursionError, ValueError):
         return "…"
+
+
+def _cropped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST:,} more characters)"
 
 
-_WORDS = {"inputSchema": "input schema", "outputSchema": "output schema"}
-_KIND_OF_PART: dict[str, DriftKind] = {"description": "description", "inputSchema": "schema", "outputSchema": "schema"}
-_SCHEMAS = ("inputSchema", "outputSchema")
+_SCHEMAS = {"inputSchema": "input schema", "outputSchema": "output schema"}
+_KIND_OF_PART: dict[str, DriftKind] = {"description": "description", **dict.fromkeys(_SCHEMAS, "schema")}
 _MOST_REASONS = 3
 _LONGEST_QUOTE = 160
-_KEYS = {"resource": "uri", "template": "uriTemplate", "prompt": "name"}
 
 
 def drift_against(catalog: Catalog, earlier: Catalog) -> CatalogDrift:
@@ -230,29 +220,11 @@ def drift_against(catalog: Catalog, earlier: Catalog) -> CatalogDrift:
     Only what both catalogs have is compared: a bare list of tools has no instructions and no other items.
     """
     parts = known_parts(catalog) & known_parts(earlier)
-    differences = list(_differences(catalog, earlier, parts))
+    differences = [*_server_differences(catalog, earlier, parts), *_item_differences(catalog, earlier, parts)]
     if differences:
         differences = newly_fired(catalog, earlier, differences)
-    prior, current = surface_hash(earlier, parts), surface_hash(catalog, parts)
+    prior, current = fingerprint(earlier, parts), fingerprint(catalog, parts)
     return CatalogDrift(reference=earlier.name, differences=differences, prior_hash=prior, current_hash=current)
-
-
-def _differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
-    yield from _server_differences(new, old, parts)
-    reasons = _Reasons(old, new)
-    matches = match_items(old.tools, new.tools, "name")
-    for before, after in matches.new:
-        if before is None:
-            yield _whole("new-tool", after, "is a new tool", is_new=True)
-        else:
-            yield from _part_differences(before, after, reasons)
-    for tool in matches.removed:
-        yield _whole("removed-tool", tool, "was removed", is_new=False)
-    if "items" not in parts:
-        return
-    yield from _item_differences(old.resources, new.resources, reasons)
-    yield from _item_differences(old.templates, new.templates, reasons)
-    yield from _item_differences(old.prompts, new.prompts, reasons)
 
 
 def _server_differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
@@ -266,23 +238,27 @@ def _server_differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> It
         yield _changed("other", new.server, "server name", before or None, after or None, pointer=pointer)
 
 
-def _item_differences(old: Sequence[Item], new: Sequence[Item], reasons: _Reasons) -> Iterator[Difference]:
-    """Yield the differences of resources, templates or prompts."""
-    kind = next((item.kind for item in (*old, *new)), "prompt")
-    matches = match_items(old, new, _KEYS[kind])
-    for before, after in matches.new:
-        if before is None:
-            yield _whole("other", after, f"is a new {kind}", is_new=True)
-        else:
-            yield from _part_differences(before, after, reasons)
-    for item in matches.removed:
-        yield _whole("other", item, "was removed", is_new=False)
+def _item_differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
+    """Yield the differences of tools and, if both catalogs have them, of other items: whole items, or their parts."""
+    reasons = _Reasons(old, new)
+    lists: list[tuple[str, str, Sequence[Item], Sequence[Item]]] = [("tool", "name", old.tools, new.tools)]
+    if "items" in parts:
+        lists.append(("resource", "uri", old.resources, new.resources))
+        lists.append(("template", "uriTemplate", old.templates, new.templates))
+        lists.append(("prompt", "name", old.prompts, new.prompts))
+    for noun, key, before, after in lists:
+        matches = match_items(before, after, key)
+        for earlier, item in matches.new:
+            if earlier is None:
+                yield _whole("new-tool" if noun == "tool" else "other", item, f"is a new {noun}", is_new=True)
+            elif item_hash(earlier) != item_hash(item):
+                yield from _part_differences(earlier, item, reasons)
+        for item in matches.removed:
+            yield _whole("removed-tool" if noun == "tool" else "other", item, "was removed", is_new=False)
 
 
 def _part_differences(before: Item, after: Item, reasons: _Reasons) -> Iterator[Difference]:
     """Yield one difference for each part that changed."""
-    if item_hash(before) == item_hash(after):
-        return
     old, new = parts_of(before), parts_of(after)
     if before.name != after.name:  # a resource, which its URI identifies
         yield _changed("other", after, "name", before.name or None, after.name or None)
@@ -304,7 +280,7 @@ def _changed(
         kind=kind,
         item=item,
         part=part,
-        summary=f"{_WORDS.get(part, part) if part != OTHER else _changed_members(before, after)} {happened}",
+        summary=f"{_SCHEMAS.get(part, part) if part != OTHER else _changed_members(before, after)} {happened}",
         detail=": ".join(filter(None, (detail, _quoted(before, after)))),
         pointer=item.pointer_to(part) if pointer is None else pointer,
         prior_hash=None if before is None else hash_of(before),
@@ -357,22 +333,17 @@ class _Reasons:
 
     def __init__(self, old: Catalog, new: Catalog) -> None:
         self._catalogs = old, new
-        self._changes: dict[int, list[CatalogChange]] | None = None
+
+    @cached_property
+    def _changes(self) -> dict[int, list[CatalogChange]]:
+        by_item: dict[int, list[CatalogChange]] = {}
+        for change in compare_catalogs(*self._catalogs):
+            by_item.setdefault(id(change.item), []).append(change)
+        return by_item
 
     def about(self, item: Item, part: str) -> str:
         """Return the first few changes of a schema; empty for other parts."""
-        if part not in _SCHEMAS:
-            return ""
-        if self._changes is None:
-            self._changes = _by_item(compare_catalogs(*self._catalogs))
-        changes = self._changes.get(id(item), ())
+        changes = self._changes.get(id(item), ()) if part in _SCHEMAS else ()
         messages = [change.message for change in changes if change.pointer.startswith(f"/{part}")]
         more = f" and {len(messages) - _MOST_REASONS:,} more" if len(messages) > _MOST_REASONS else ""
         return f"{'; '.join(messages[:_MOST_REASONS])}{more}"
-
-
-def _by_item(changes: Iterable[CatalogChange]) -> dict[int, list[CatalogChange]]:
-    grouped: dict[int, list[CatalogChange]] = {}
-    for change in changes:
-        grouped.setdefault(id(change.item), []).append(change)
-    return grouped

@@ -7,6 +7,7 @@ schema, output schema, other members. Changes inside schemas are found in `schem
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.diff.changes import (
@@ -25,8 +26,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from mcproof.core.catalog.model import Catalog, Item, Tool
 
 
@@ -56,16 +55,15 @@ def removal_doubt(item: Item, new: Catalog) -> str | None:
 
 def text_changes(old: Item, new: Item) -> Iterator[CatalogChange]:
     """Yield changes of title and description."""
-    before, after = (
-        as_text(item.fields.get("title")) or as_text(annotations_of(item).get("title")) for item in (old, new)
-    )
-    if before != after:
-        message = text_change("title", before, after)
-        yield CatalogChange.of("title-changed", False, message, new, new.pointer_to("title"))
-    before, after = (as_text(item.fields.get("description")) for item in (old, new))
-    if before != after:
-        message = text_change("description", before, after)
-        yield CatalogChange.of("description-changed", False, message, new, new.pointer_to("description"))
+    for key in ("title", "description"):
+        before, after = (as_text(item.fields.get(key)) for item in (old, new))
+        if key == "title":
+            before, after = (
+                before or as_text(annotations_of(old).get(key)),
+                after or as_text(annotations_of(new).get(key)),
+            )
+        if before != after:
+            yield CatalogChange.of(f"{key}-changed", False, text_change(key, before, after), new, new.pointer_to(key))
 
 
 def member_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[CatalogChange]:
@@ -84,22 +82,12 @@ _RESOURCE_MEMBERS = frozenset({"uri", "uriTemplate", "title", "description", "mi
 _PROMPT_MEMBERS = frozenset({"name", "title", "description", "arguments"})
 
 
-def resource_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    """Yield the changes of all resources."""
+def _other_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of all resources, resource templates and prompts."""
+    # A bare list of tools says nothing about other items.
     if old.server.fields and new.server.fields:
-        # A bare list of tools says nothing about other items.
         yield from _list_changes(new, "resource", "uri", old.resources, new.resources, _changes_of_resource)
-
-
-def template_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    """Yield the changes of all resource templates."""
-    if old.server.fields and new.server.fields:
         yield from _list_changes(new, "template", "uriTemplate", old.templates, new.templates, _changes_of_resource)
-
-
-def prompt_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    """Yield the changes of all prompts."""
-    if old.server.fields and new.server.fields:
         yield from _list_changes(new, "prompt", "name", old.prompts, new.prompts, _changes_of_prompt)
 
 
@@ -154,15 +142,8 @@ def _changes_of_prompt(old: Item, new: Item) -> Iterator[CatalogChange]:
         yield from _changes_of_argument(name, before.get(name), argument, new)
     for name, argument in before.items():
         if name not in after:
-            yield CatalogChange.of(
-                "prompt-argument-removed",
-                True,
-                f"`{name}` was removed",
-                old,
-                argument.pointer,
-                is_old=True,
-                parameter=name,
-            )
+            message, at = f"`{name}` was removed", argument.pointer
+            yield CatalogChange.of("prompt-argument-removed", True, message, old, at, is_old=True, parameter=name)
     yield from member_changes(old, new, _PROMPT_MEMBERS)
 
 
@@ -195,16 +176,8 @@ def _arguments(prompt: Item) -> dict[str, _PromptArgument]:
     return by_name
 
 
-def server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    """Yield the changes of the server."""
-    yield from _identity_changes(old, new)
-    yield from _instructions_changes(old, new)
-    yield from _protocol_changes(old, new)
-    if old.describes_server and new.describes_server:
-        yield from _capability_changes(old, new)
-
-
-def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+def _server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of the server: its name and version, instructions, protocol revision and capabilities."""
     pointer = new.server_info_pointer.removeprefix(new.server.pointer)
     for key in ("name", "version"):
         if not (old.knows_server_info(key) and new.knows_server_info(key)):
@@ -214,14 +187,26 @@ def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
             at = f"{pointer}/{key}" if key in new.server_info else pointer
             message = text_change(key, before, after)
             yield CatalogChange.of(f"server-{key}-changed", False, message, new.server, at)
-
-
-def _instructions_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
     (before, _), (after, pointer) = instructions_in(old), instructions_in(new)
     is_known = all(catalog.describes_server or text for catalog, text in ((old, before), (new, after)))
     if is_known and before != after:
         message = text_change("text of the instructions", before, after)
         yield CatalogChange.of("instructions-changed", False, message, new.server, pointer)
+    if old.protocol and new.protocol and old.protocol != new.protocol:
+        result = new.server.fields.get("initialize")
+        is_written = isinstance(result, dict) and "protocolVersion" in result
+        message = text_change("protocol revision", old.protocol, new.protocol)
+        at = "/initialize/protocolVersion" if is_written else ""
+        yield CatalogChange.of("protocol-changed", None, message, new.server, at)
+    if old.describes_server and new.describes_server:
+        offered_before, offered = _capabilities(old), _capabilities(new)
+        for name, at in offered.items():
+            if name not in offered_before:
+                yield CatalogChange.of("capability-added", False, f"offers `{name}` now", new.server, at)
+        for name, at in offered_before.items():
+            if name not in offered:
+                message = f"does not offer `{name}` any more"
+                yield CatalogChange.of("capability-removed", None, message, old.server, at, is_old=True)
 
 
 def instructions_in(catalog: Catalog) -> tuple[str, str]:
@@ -233,26 +218,6 @@ def instructions_in(catalog: Catalog) -> tuple[str, str]:
     return "", ""
 
 
-def _protocol_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    if old.protocol and new.protocol and old.protocol != new.protocol:
-        result = new.server.fields.get("initialize")
-        is_written = isinstance(result, dict) and "protocolVersion" in result
-        pointer = "/initialize/protocolVersion" if is_written else ""
-        message = text_change("protocol revision", old.protocol, new.protocol)
-        yield CatalogChange.of("protocol-changed", None, message, new.server, pointer)
-
-
-def _capability_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    before, after = _capabilities(old), _capabilities(new)
-    for name, pointer in after.items():
-        if name not in before:
-            yield CatalogChange.of("capability-added", False, f"offers `{name}` now", new.server, pointer)
-    for name, pointer in before.items():
-        if name not in after:
-            message = f"does not offer `{name}` any more"
-            yield CatalogChange.of("capability-removed", None, message, old.server, pointer, is_old=True)
-
-
 def _capabilities(catalog: Catalog) -> dict[str, str]:
     """The capabilities of a server, as `tools` or `resources.subscribe`, with their pointers."""
     capabilities: dict[str, str] = {}
@@ -260,7 +225,7 @@ def _capabilities(catalog: Catalog) -> dict[str, str]:
         result = catalog.server.fields.get(era)
         offered = result.get("capabilities") if isinstance(result, dict) else None
         for name, details in (offered if isinstance(offered, dict) else {}).items():
-            if details is None or details is False:
+            if details is None or details is False:  # `null` and `false` offer nothing
                 continue
             pointer = f"/{era}/capabilities/{escape(name)}"
             capabilities.setdefault(name, pointer)
@@ -279,38 +244,30 @@ _COMPARED_MEMBERS = frozenset(
 )
 
 
-def tool_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    """Yield the changes of all tools."""
+def _tool_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of all tools, as far as both versions of a tool are known."""
     matches = match_items(old.tools, new.tools, "name")
     budget = ContainmentBudget()
     for before, after in matches.new:
         if before is None:
             yield CatalogChange.of("tool-added", False, "was added", after)
         elif not same_json(before.raw, after.raw):
-            yield from _changes_of_tool(before, after, budget)
+            tools = comparable_tools(before, after)
+            for change in _changes_of_tool(tools.old, tools.new, budget):
+                is_doubtful = change.breaking and change.pointer[1:].partition("/")[0] in tools.doubtful_members
+                breaking = None if is_doubtful else change.breaking
+                yield change._replace(item=before if change.is_old else after, breaking=breaking)
     for tool in matches.removed:
-        yield _removal(tool, new)
-
-
-def _removal(tool: Tool, new: Catalog) -> CatalogChange:
-    if new.has_more:
-        doubt: str | None = "is not in the new catalog, whose list of tools is incomplete"
-    else:
         doubt = removal_doubt(tool, new)
-    if doubt is None and not tool.name:
-        doubt = "was removed; it had no name to call it by"
-    return CatalogChange.of("tool-removed", True if doubt is None else None, doubt or "was removed", tool, is_old=True)
+        if new.has_more:
+            doubt = "is not in the new catalog, whose list of tools is incomplete"
+        elif doubt is None and not tool.name:
+            doubt = "was removed; it had no name to call it by"
+        breaking = True if doubt is None else None
+        yield CatalogChange.of("tool-removed", breaking, doubt or "was removed", tool, is_old=True)
 
 
 def _changes_of_tool(old: Tool, new: Tool, budget: ContainmentBudget) -> Iterator[CatalogChange]:
-    """Yield the changes of a tool, as far as both versions are known."""
-    tools = comparable_tools(old, new)
-    for change in _known_changes(tools.old, tools.new, budget):
-        is_doubtful = change.breaking and change.pointer[1:].partition("/")[0] in tools.doubtful_members
-        yield change._replace(item=old if change.is_old else new, breaking=None if is_doubtful else change.breaking)
-
-
-def _known_changes(old: Tool, new: Tool, budget: ContainmentBudget) -> Iterator[CatalogChange]:
     if not old.is_object or not new.is_object:
         message = f"was {kind_of(old.raw)} and is {kind_of(new.raw)}"
         yield CatalogChange.of("constraint-changed", None, message, new)
@@ -358,22 +315,18 @@ def _effective_hints(tool: Tool) -> dict[str, bool]:
 
 def _execution_changes(old: Tool, new: Tool) -> Iterator[CatalogChange]:
     """Compare `execution`. A tool that requires tasks rejects plain calls; `taskSupport` defaults to `forbidden`."""
-    before, after = _execution(old), _execution(new)
-    if same_json(before, after):
+    executions = [
+        {"taskSupport": "forbidden", **execution} if isinstance(execution, dict) else execution
+        for execution in (tool.fields.get("execution", {}) for tool in (old, new))
+    ]
+    if same_json(*executions):
         return
-    old_support, new_support = (
-        execution.get("taskSupport") if isinstance(execution, dict) else None for execution in (before, after)
-    )
-    if new_support == "required" != old_support:
+    before, after = (execution.get("taskSupport") if isinstance(execution, dict) else None for execution in executions)
+    if after == "required" != before:
         message = "can be called only as a task now: `taskSupport` is `required`"
         yield CatalogChange.of("execution-changed", True, message, new, "/execution/taskSupport")
     else:
         yield CatalogChange.of("execution-changed", None, "`execution` changed", new, new.pointer_to("execution"))
-
-
-def _execution(tool: Tool) -> Any:
-    execution = tool.fields.get("execution", {})
-    return {"taskSupport": "forbidden", **execution} if isinstance(execution, dict) else execution
 
 
 def _schema_changes(old: Tool, new: Tool, direction: Direction, budget: ContainmentBudget) -> Iterator[CatalogChange]:
@@ -394,15 +347,9 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction, budget: Containm
         yield CatalogChange.of("constraint-changed", None, message, new, new.pointer_to(key))
         return
     for change in compare_schemas(before, after, direction, budget):
-        yield CatalogChange.of(
-            change.kind,
-            change.breaking,
-            change.message,
-            old if change.is_old else new,
-            change.pointer if change.is_old or key in new.fields else "",
-            is_old=change.is_old,
-            parameter=change.parameter,
-        )
+        kind, breaking, message, pointer, is_old, parameter = change
+        item, at = (old if is_old else new), pointer if is_old or key in new.fields else ""
+        yield CatalogChange.of(kind, breaking, message, item, at, is_old=is_old, parameter=parameter)
 
 
 def compare_catalogs(old: Catalog, new: Catalog) -> list[CatalogChange]:
@@ -412,10 +359,4 @@ def compare_catalogs(old: Catalog, new: Catalog) -> list[CatalogChange]:
     instructions, protocol revision and capabilities are compared. If a catalog is a bare list of tools, only tools are
     compared.
     """
-    return [
-        *server_changes(old, new),
-        *tool_changes(old, new),
-        *resource_changes(old, new),
-        *template_changes(old, new),
-        *prompt_changes(old, new),
-    ]
+    return [*_server_changes(old, new), *_tool_changes(old, new), *_other_changes(old, new)]

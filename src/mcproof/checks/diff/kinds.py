@@ -15,7 +15,7 @@ class ChangeKind(NamedTuple):
     """What changed, in one sentence."""
     why: str
     """Why it matters to callers."""
-    advice: str
+    advice: str = "nothing; mention it in your release notes"
     """What the author can do about it."""
     since: str = "0.1.0"
     """The first version of mcproof that reports it."""
@@ -28,20 +28,19 @@ _EITHER_DIRECTION = (
     "callers do not expect"
 )
 _KEEP_CONTRACT = "keep accepting the old inputs and keep the promises of the old output, or announce the change"
-_RELEASE_NOTES = "nothing; mention it in your release notes"
 
 CHANGE_KINDS: dict[str, ChangeKind] = {
     kind.id: kind
     for kind in (
         ChangeKind("tool-removed", "A tool was removed.", "every call of it fails", _KEEP),
-        ChangeKind("tool-added", "A tool was added.", "agents have one more tool to choose from", _RELEASE_NOTES),
+        ChangeKind("tool-added", "A tool was added.", "agents have one more tool to choose from"),
         ChangeKind(
             "description-changed",
             "A description changed.",
             "agents choose tools and fill in arguments by their descriptions",
             "retry the prompts your users rely on",
         ),
-        ChangeKind("title-changed", "A title changed.", "users see it in lists and dialogs", _RELEASE_NOTES),
+        ChangeKind("title-changed", "A title changed.", "users see it in lists and dialogs"),
         ChangeKind(
             "read-only-lost",
             "A tool no longer declares that it is read-only.",
@@ -70,13 +69,11 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "metadata-changed",
             "Other metadata of an item changed.",
             "clients that know it may display it or depend on it",
-            _RELEASE_NOTES,
         ),
         ChangeKind(
             "parameter-added",
             "An optional parameter was added.",
             "calls without it work as before, unless callers already send something else under that name",
-            _RELEASE_NOTES,
         ),
         ChangeKind(
             "parameter-added-required",
@@ -90,12 +87,7 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "calls without it are rejected",
             "keep it optional, with a default that preserves the behaviour",
         ),
-        ChangeKind(
-            "parameter-optional",
-            "A required parameter became optional.",
-            "calls with it work as before",
-            _RELEASE_NOTES,
-        ),
+        ChangeKind("parameter-optional", "A required parameter became optional.", "calls with it work as before"),
         ChangeKind(
             "parameter-removed",
             "A parameter was removed.",
@@ -106,7 +98,6 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "field-added",
             "A field was added to the result.",
             "callers that do not know it ignore it, unless the schema excluded other fields",
-            _RELEASE_NOTES,
         ),
         ChangeKind(
             "field-removed", "A field was removed from the result.", "callers that read it find nothing", _KEEP_CONTRACT
@@ -117,9 +108,7 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "callers that rely on it fail when it is missing",
             "keep sending it, with an empty value if necessary",
         ),
-        ChangeKind(
-            "field-required", "A field of the result became required.", "callers can rely on it", _RELEASE_NOTES
-        ),
+        ChangeKind("field-required", "A field of the result became required.", "callers can rely on it"),
         ChangeKind("type-narrowed", "Fewer types are allowed.", _EITHER_DIRECTION, _KEEP_CONTRACT),
         ChangeKind("type-widened", "More types are allowed.", _EITHER_DIRECTION, _KEEP_CONTRACT),
         ChangeKind("type-changed", "Other types are allowed.", _EITHER_DIRECTION, _NEW_NAME),
@@ -179,14 +168,9 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "callers of structured results can no longer rely on their shape",
             "keep the output schema, and keep sending what it describes",
         ),
-        ChangeKind(
-            "output-schema-added",
-            "An output schema was added.",
-            "callers can rely on the shape of the result",
-            _RELEASE_NOTES,
-        ),
+        ChangeKind("output-schema-added", "An output schema was added.", "callers can rely on the shape of the result"),
         ChangeKind("prompt-removed", "A prompt was removed.", "every use of it fails", _KEEP),
-        ChangeKind("prompt-added", "A prompt was added.", "users have one more prompt to choose from", _RELEASE_NOTES),
+        ChangeKind("prompt-added", "A prompt was added.", "users have one more prompt to choose from"),
         ChangeKind(
             "prompt-argument-required",
             "A prompt requires an argument that it did not require before.",
@@ -194,10 +178,7 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "keep the argument optional",
         ),
         ChangeKind(
-            "prompt-argument-optional",
-            "An argument of a prompt became optional.",
-            "uses with it work as before",
-            _RELEASE_NOTES,
+            "prompt-argument-optional", "An argument of a prompt became optional.", "uses with it work as before"
         ),
         ChangeKind(
             "prompt-argument-removed",
@@ -206,34 +187,21 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "keep the argument, even if the prompt ignores it",
         ),
         ChangeKind(
-            "prompt-argument-added",
-            "An optional argument was added to a prompt.",
-            "uses without it work as before",
-            _RELEASE_NOTES,
+            "prompt-argument-added", "An optional argument was added to a prompt.", "uses without it work as before"
         ),
         ChangeKind("resource-removed", "A resource was removed.", "reading its URI fails", _KEEP),
-        ChangeKind("resource-added", "A resource was added.", "clients can read it", _RELEASE_NOTES),
+        ChangeKind("resource-added", "A resource was added.", "clients can read it"),
         ChangeKind("template-removed", "A resource template was removed.", "reading URIs built from it fails", _KEEP),
-        ChangeKind(
-            "template-added", "A resource template was added.", "clients can build URIs from it", _RELEASE_NOTES
-        ),
+        ChangeKind("template-added", "A resource template was added.", "clients can build URIs from it"),
         ChangeKind(
             "mime-type-changed",
             "The MIME type of a resource changed.",
             "callers parse the content by its type",
             "publish the other type under a separate URI",
         ),
+        ChangeKind("server-name-changed", "The name of the server changed.", "clients may store settings by name"),
         ChangeKind(
-            "server-name-changed",
-            "The name of the server changed.",
-            "clients may store settings by name",
-            _RELEASE_NOTES,
-        ),
-        ChangeKind(
-            "server-version-changed",
-            "The version of the server changed.",
-            "it indicates that something changed",
-            _RELEASE_NOTES,
+            "server-version-changed", "The version of the server changed.", "it indicates that something changed"
         ),
         ChangeKind(
             "instructions-changed",
@@ -253,7 +221,7 @@ CHANGE_KINDS: dict[str, ChangeKind] = {
             "clients that use it no longer can",
             "mention it in your release notes",
         ),
-        ChangeKind("capability-added", "The server offers a new capability.", "clients can use it", _RELEASE_NOTES),
+        ChangeKind("capability-added", "The server offers a new capability.", "clients can use it"),
     )
 }
 """Every kind of change, by its id."""
@@ -269,7 +237,7 @@ def value_text(value: Any) -> str:
     """A value as JSON, truncated."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except (RecursionError, ValueError):
+    except (RecursionError, ValueError):  # nested deeper than the encoder goes
         return "…"
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"
 
@@ -317,17 +285,3 @@ def member_change(key: str, old: dict[str, Any], new: dict[str, Any]) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def changes_page() -> str:
-    """Every kind of change, why it matters and what to do about it."""
-    lines = [
-        "# Kinds of change",
-        "",
-        "Generated from the code by `make docs`. Each change states whether it breaks callers: see [diff](diff.md).",
-        "",
-    ]
-    for kind in CHANGE_KINDS.values():
-        lines += [f"## {kind.id}", "", kind.summary, ""]
-        lines += [f"Why it matters: {kind.why}.", "", f"What to do: {kind.advice}.", ""]
-    return "\n".join(lines)

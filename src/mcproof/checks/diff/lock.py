@@ -100,7 +100,7 @@ def server_name(catalog: Catalog) -> str:
     return name if isinstance(name, str) else ""
 
 
-def surface_hash(catalog: Catalog, parts: frozenset[str]) -> str:
+def fingerprint(catalog: Catalog, parts: frozenset[str]) -> str:
     """Return the hash of what a catalog offers, as far as it is in these parts.
 
     The version of the server is not part of it: a new version with the same surface needs no new review.
@@ -174,7 +174,7 @@ class Lock:
             return None
         entry = self.entries[target]
         catalog = _catalog(entry, f"/targets/{escape(target)}", self.file, self._document)
-        if surface_of(catalog) != entry["hash"]:
+        if fingerprint_of(catalog) != entry["hash"]:
             raise InputError(
                 f"the hash of `{target}` does not match its texts; `mcproof lock` writes the lock again", file=self.file
             )
@@ -192,9 +192,9 @@ class Lock:
             raise InputError("nested too deeply to lock", file=self.file) from None
 
 
-def surface_of(catalog: Catalog) -> str:
+def fingerprint_of(catalog: Catalog) -> str:
     """Return the hash of all that a catalog has of a server."""
-    return surface_hash(catalog, known_parts(catalog))
+    return fingerprint(catalog, known_parts(catalog))
 
 
 def locked_entry(catalog: Catalog, read_from: ReadFrom) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def locked_entry(catalog: Catalog, read_from: ReadFrom) -> dict[str, Any]:
     }
     named = {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str)}
     return {
-        "hash": surface_of(catalog),
+        "hash": fingerprint_of(catalog),
         "server": named if catalog.describes_server or named else None,
         "describes_server": catalog.describes_server,
         "read_from": {**read_from._asdict(), "frameworks": list(read_from.frameworks)},

@@ -19,7 +19,8 @@ containment check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 from mcproof.checks.diff.comparison import (
     Effect,
@@ -27,6 +28,7 @@ from mcproof.checks.diff.comparison import (
     SchemaComparison,
     SchemaPair,
     accepted_types,
+    change_of,
     for_type,
     type_effect,
 )
@@ -42,9 +44,6 @@ from mcproof.checks.diff.documents import (
 )
 from mcproof.checks.diff.kinds import counted, value_text
 from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 def compare_properties(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
@@ -74,7 +73,11 @@ class _PropertyComparison:
         self.noun = "parameter" if self.is_input else "field"
 
     def compare(self) -> list[SchemaPair]:
-        self._report_malformed()
+        for keyword, expected in (("properties", dict), ("required", list)):
+            values = [schema.get(keyword) for schema in (self.old, self.new)]
+            if not all(value is None or isinstance(value, expected) for value in values) and not same_json(*values):
+                message = f"`{keyword}` of {self.comparison.subject(self.pair)} is malformed"
+                self.comparison.report("constraint-changed", None, message, self.pair)
         self._compare_undeclared_required()
         children = [self._compare_declared(name, schema) for name, schema in self.new_properties.items()]
         children += [
@@ -83,13 +86,6 @@ class _PropertyComparison:
             if name not in self.new_properties
         ]
         return children + self._compare_additional()
-
-    def _report_malformed(self) -> None:
-        for keyword, expected in (("properties", dict), ("required", list)):
-            values = [schema.get(keyword) for schema in (self.old, self.new)]
-            if not all(value is None or isinstance(value, expected) for value in values) and not same_json(*values):
-                message = f"`{keyword}` of {self.comparison.subject(self.pair)} is malformed"
-                self.comparison.report("constraint-changed", None, message, self.pair)
 
     def _child(self, name: str, old: Subschema, new: Subschema) -> SchemaPair:
         child = self.comparison.child(self.pair, old, new, property_label(self.pair.label, name))
@@ -114,7 +110,7 @@ class _PropertyComparison:
         state = "required" if is_required else "optional"
         breaking = is_required == self.is_input
         message = f"`{pair.label}` became {state}"
-        return self.comparison.change(f"{self.noun}-{state}", breaking, message, pair, pointer)
+        return change_of(pair, f"{self.noun}-{state}", breaking, message, pointer)
 
     def _compare_undeclared_required(self) -> None:
         """Report names that became required or optional without being declared."""
@@ -135,7 +131,7 @@ class _PropertyComparison:
         else:
             breaking, kind = self._was_excluded(new), "field-added"
         message = f"`{pair.label}` was added" + (", and is required" if is_required else "")
-        return pair._replace(notes=(self.comparison.change(kind, breaking, message, pair),), is_final=True)
+        return pair._replace(notes=(change_of(pair, kind, breaking, message),), is_final=True)
 
     def _may_be_in_use(self, name: str, new: Subschema) -> bool | None:
         """None if callers may already send a new parameter with other values, else False."""
@@ -143,6 +139,7 @@ class _PropertyComparison:
             return None
         if not isinstance(new.schema, (dict, bool)):
             return None
+        # What an open object accepted, callers may send already.
         if self._allowed_undeclared():
             additional = self.pair.old._replace(schema=self.old.get("additionalProperties", True))
             return False if self.comparison.is_within(additional, new) else None
@@ -174,7 +171,7 @@ class _PropertyComparison:
         if self.is_input and not self._is_rejected(old):
             breaking = None if self._may_describe(name) else True
             message += "; calls that send it may still be accepted, but without its effect"
-        change = self.comparison.change(f"{self.noun}-removed", breaking, message, pair, old.pointer, is_old=True)
+        change = change_of(pair, f"{self.noun}-removed", breaking, message, old.pointer, is_old=True)
         return pair._replace(notes=(change,), is_final=True)
 
     def _is_rejected(self, old: Subschema) -> bool:

@@ -7,17 +7,16 @@ Why fixes are text edits: docs/decisions/0008-fixes-are-text-edits.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.findings import Finding, TextEdit
 from mcproof.core.schema.acceptance import is_declared_optional
 from mcproof.core.schema.tree import SchemaTree
-from mcproof.core.text.json_document import Edit, JsonText, Position, splice
+from mcproof.core.text.json_document import Edit, Position, splice
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcproof.core.catalog.model import Catalog, Item
 
 
@@ -92,24 +91,13 @@ class FileEdit(NamedTuple):
 def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
     """Return the edit of each fix that is certain, by the index of its finding; none for a live server."""
     if catalog.source is not None:
-        return _source_edits(catalog, findings)
+        from mcproof.checks.fixes.source import edits_by_finding
+
+        return edits_by_finding(catalog, findings)
     # The schemas of a live server are in its code: docs/decisions/0036-snippets-are-tried.md.
     if catalog.origin is not None:
         return {}
-    edits = _document_edits(catalog.document, findings)
-    return {at: FileEdit(catalog.name, edit) for at, edit in edits.items()}
-
-
-def _source_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
-    from mcproof.checks.fixes.source import edits_by_finding
-
-    return {
-        at: FileEdit(edit.file, TextEdit(*edit.start, *edit.end, edit.replacement))
-        for at, edit in edits_by_finding(catalog, findings).items()
-    }
-
-
-def _document_edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:
+    document = catalog.document
     fixes = [
         (at, (finding.item.pointer + finding.pointer, finding.fix.key, finding.fix.value))
         for at, finding in enumerate(findings)
@@ -118,9 +106,10 @@ def _document_edits(document: JsonText, findings: list[Finding]) -> dict[int, Te
     if not fixes:
         return {}
     edits = document.member_edits([change for _, change in fixes])
+    # A position costs a pass over the text, so all are computed at once: docs/decisions/0016-positions-on-demand.md.
     offsets = sorted({offset for edit in edits for offset in (edit.start, edit.end)})
     positions: dict[int, Position] = dict(zip(offsets, document.positions(offsets), strict=True))
     return {
-        at: TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement)
+        at: FileEdit(catalog.name, TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement))
         for (at, _), edit in zip(fixes, edits, strict=True)
     }

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from mcproof.core.catalog.model import Catalog, Item, Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 MCP2, MCP1, FASTMCP, LOW_LEVEL, ZOD, LITERAL = "mcp", "mcp1", "fastmcp", "lowlevel", "zod", "literal"
 FRAMEWORKS = {
@@ -59,29 +56,17 @@ def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     """Return the frameworks that a live server may be written with."""
     schemas = [tool.schema for tool in catalog.tools if tool.schema is not None and tool.parameters]
     language = _language(catalog.server.fields.get("server"))
-    if any(map(_is_of_fastmcp, catalog.tools)):
+    metas = [tool.fields.get("_meta") for tool in catalog.tools]
+    if any(isinstance(meta, dict) and not {"fastmcp", "_fastmcp"}.isdisjoint(meta) for meta in metas):
         return (FASTMCP,)
-    if schemas and all(map(_is_of_signature, schemas)):
+    # FastMCP derives schemas from a class of a function's arguments, which has this title.
+    if schemas and all(str(schema.get("title")).endswith("Arguments") for schema in schemas):
         return (MCP2, MCP1)
-    if schemas and language != "python" and all(map(_is_of_zod, schemas)):
+    # zod writes a dialect and, unlike schemars of Rust, no title.
+    is_of_zod = all(schema.get("$schema") in _DIALECTS and "title" not in schema for schema in schemas)
+    if schemas and language != "python" and is_of_zod:
         return (ZOD,)
     return _OF_LANGUAGE.get(language, _COMMONEST)
-
-
-def _is_of_fastmcp(tool: Tool) -> bool:
-    meta = tool.fields.get("_meta")
-    return isinstance(meta, dict) and not {"fastmcp", "_fastmcp"}.isdisjoint(meta)
-
-
-def _is_of_signature(schema: dict[str, Any]) -> bool:
-    """Whether FastMCP derived a schema: the class of a function's arguments has this title."""
-    title = schema.get("title")
-    return isinstance(title, str) and title.endswith("Arguments")
-
-
-def _is_of_zod(schema: dict[str, Any]) -> bool:
-    """Whether zod wrote a schema: with a dialect, and unlike schemars of Rust without a title."""
-    return schema.get("$schema") in _DIALECTS and "title" not in schema
 
 
 def _language(server: Any) -> str:
@@ -91,15 +76,11 @@ def _language(server: Any) -> str:
     names = [os.path.basename(word) for word in words[:3] if isinstance(word, str)]
     if not names:
         return ""
-    if _starts_with(names[0], _PYTHON_LAUNCHERS) or any(name.endswith(".py") for name in names):
+    # A program may have a version: `python3.12`.
+    if names[0].rstrip("0123456789.") in _PYTHON_LAUNCHERS or any(name.endswith(".py") for name in names):
         return "python"
     is_script = any(name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts")) for name in names)
     return "javascript" if is_script or names[0] in _JAVASCRIPT else ""
-
-
-def _starts_with(name: str, programs: Iterable[str]) -> bool:
-    """Whether a program is one of these, perhaps with a version such as `python3.12`."""
-    return name.rstrip("0123456789.") in programs
 
 
 TEXT_SIZE, LIST_SIZE = 200, 50
@@ -134,7 +115,10 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         inner = f"list[{python_type(items, depth=depth + 1)}]" if isinstance(items, dict) and items else "list"
         return _sized(inner, LIST_SIZE) if bounded and "maxItems" not in schema else inner
     if kind == "object":
-        return _class_name(schema.get("title")) or "Model" if "properties" in schema else _mapping(schema, depth)
+        if "properties" in schema:
+            return _class_name(schema.get("title")) or "Model"
+        values = schema.get("additionalProperties")
+        return f"dict[str, {python_type(values, depth=depth + 1)}]" if isinstance(values, dict) and values else "dict"
     name = _PYTHON_TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
     return _sized(name, TEXT_SIZE) if bounded and kind == "string" and "maxLength" not in schema else name
 
@@ -145,11 +129,6 @@ def _sized(annotation: str, size: int) -> str:
 
 def _class_name(name: Any) -> str:
     return name if isinstance(name, str) and name.isidentifier() and name.isascii() and len(name) <= 64 else ""
-
-
-def _mapping(schema: dict[str, Any], depth: int) -> str:
-    values = schema.get("additionalProperties")
-    return f"dict[str, {python_type(values, depth=depth + 1)}]" if isinstance(values, dict) and values else "dict"
 
 
 def zod_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
@@ -250,132 +229,92 @@ class SnippetTemplate(NamedTuple):
     """Whether it is for nested objects only, or for the arguments themselves only; None for both."""
 
 
+_described_parameter = partial(SnippetTemplate, ("prop-no-description", "MP002"))
+_example = partial(SnippetTemplate, ("MP022",))
+_type = partial(SnippetTemplate, ("SCH-003", "prop-no-type"))
+_size = partial(SnippetTemplate, ("SCH-004",))
+_required = partial(SnippetTemplate, ("SCH-001", "tool-no-required"))
+_closed = partial(SnippetTemplate, ("SCH-002",))
+_strict = partial(SnippetTemplate, ("SCH-002", "WIR-014"))
+_described_tool = partial(SnippetTemplate, ("tool-no-description", "MP001"))
+_described_prompt = partial(SnippetTemplate, ("prompt-no-description",))
+_described_argument = partial(SnippetTemplate, ("prompt-arg-no-description",))
+_described_resource = partial(SnippetTemplate, ("resource-no-description",))
+_result = partial(SnippetTemplate, ("MP003",))
+_version = partial(SnippetTemplate, ("server-no-version", "WIR-010"))
+
 TEMPLATES = (
     # Descriptions of parameters.
-    SnippetTemplate(
-        ("prop-no-description", "MP002"),
-        _SIGNATURE,
-        _IN_SIGNATURE,
-        f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default',
+    _described_parameter(_SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default'),
+    _described_parameter(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'),
+    _described_parameter((ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
+    _example(
+        _SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default'
     ),
-    SnippetTemplate(
-        ("prop-no-description", "MP002"), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'
-    ),
-    SnippetTemplate(("prop-no-description", "MP002"), (ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
-    SnippetTemplate(
-        ("MP022",),
-        _SIGNATURE,
-        _IN_SIGNATURE,
-        f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default',
-    ),
-    SnippetTemplate(("MP022",), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
+    _example(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
     # Types and sizes of parameters.
-    SnippetTemplate(("SCH-003", "prop-no-type"), _SIGNATURE, _IN_SIGNATURE, "$name: str"),
-    SnippetTemplate(("SCH-003", "prop-no-type"), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "string"}'),
-    SnippetTemplate(("SCH-003", "prop-no-type"), (ZOD,), _IN_SCHEMA, "$name: z.string()"),
-    SnippetTemplate(("SCH-004",), _SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
-    SnippetTemplate(("SCH-004",), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
-    SnippetTemplate(("SCH-004",), (ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
+    _type(_SIGNATURE, _IN_SIGNATURE, "$name: str"),
+    _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "string"}'),
+    _type((ZOD,), _IN_SCHEMA, "$name: z.string()"),
+    _size(_SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
+    _size(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
+    _size((ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
     # Required parameters.
-    SnippetTemplate(
-        ("SCH-001", "tool-no-required"),
-        _SIGNATURE,
-        f"{_IN_SIGNATURE}, without a default if every call needs it",
-        "$name: $required_type",
-    ),
+    _required(_SIGNATURE, f"{_IN_SIGNATURE}, without a default if every call needs it", "$name: $required_type"),
     SnippetTemplate(("SCH-001", "tool-no-required", "MP004"), _EITHER_LITERAL, _IN_SCHEMA, '"required": ["$name"]'),
-    SnippetTemplate(
-        ("SCH-001", "tool-no-required"),
-        (ZOD,),
-        f"{_IN_SCHEMA}, without .optional() if every call needs it",
-        "$name: $required_zod",
-    ),
+    _required((ZOD,), f"{_IN_SCHEMA}, without .optional() if every call needs it", "$name: $required_zod"),
     # Closed objects.
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed(
         (MCP2,),
         "before the first tool",
         f"from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase\n{_CLOSED}",
         nested=False,
     ),
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed(
         (MCP1,),
         "before the first tool",
         f"from mcp.server.fastmcp.utilities.func_metadata import ArgModelBase\n{_CLOSED}",
         nested=False,
     ),
-    SnippetTemplate(
-        ("SCH-002",), (FASTMCP,), "in the dependencies; since version 3, signatures are closed", "fastmcp>=3", False
-    ),
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed((FASTMCP,), "in the dependencies; since version 3, signatures are closed", "fastmcp>=3", False),
+    _closed(
         _SIGNATURE,
         "in the model",
         f'{_MODEL}class $model(BaseModel):\n    model_config = ConfigDict(extra="forbid")',
         nested=True,
     ),
-    SnippetTemplate(("SCH-002",), (LOW_LEVEL,), _IN_SCHEMA, '"additionalProperties": False'),
-    SnippetTemplate(("SCH-002",), (LITERAL,), _IN_SCHEMA, '"additionalProperties": false'),
-    SnippetTemplate(
-        ("SCH-002", "WIR-014"), (ZOD,), "in registerTool of $tool", "inputSchema: z.object({ … }).strict()", False
-    ),
-    SnippetTemplate(("SCH-002", "WIR-014"), (ZOD,), _IN_SCHEMA, "z.object({ … }).strict()", nested=True),
+    _closed((LOW_LEVEL,), _IN_SCHEMA, '"additionalProperties": False'),
+    _closed((LITERAL,), _IN_SCHEMA, '"additionalProperties": false'),
+    _strict((ZOD,), "in registerTool of $tool", "inputSchema: z.object({ … }).strict()", False),
+    _strict((ZOD,), _IN_SCHEMA, "z.object({ … }).strict()", nested=True),
     # Descriptions of items.
-    SnippetTemplate(
-        ("tool-no-description", "MP001"),
-        _SIGNATURE,
-        "as the docstring of $tool",
-        '"""What it does, when to use it, and what it returns."""',
+    _described_tool(
+        _SIGNATURE, "as the docstring of $tool", '"""What it does, when to use it, and what it returns."""'
     ),
-    SnippetTemplate(("tool-no-description", "MP001"), (LOW_LEVEL,), "in the Tool(…) of $tool", 'description="…"'),
-    SnippetTemplate(("tool-no-description", "MP001"), (ZOD,), "in registerTool of $tool", 'description: "…"'),
-    SnippetTemplate(("tool-no-description", "MP001"), (LITERAL,), "in the list entry of $tool", 'description: "…"'),
-    SnippetTemplate(("prompt-no-description",), _SIGNATURE, "as the docstring of $prompt", '"""What it is for."""'),
-    SnippetTemplate(("prompt-no-description",), (LOW_LEVEL,), "in the Prompt(…) of $prompt", 'description="…"'),
-    SnippetTemplate(("prompt-no-description",), (ZOD,), "in registerPrompt of $prompt", 'description: "…"'),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        _SIGNATURE,
-        "in the signature of $prompt",
-        f'{_FIELD}$name: Annotated[str, Field(description="…")]$default',
+    _described_tool((LOW_LEVEL,), "in the Tool(…) of $tool", 'description="…"'),
+    _described_tool((ZOD,), "in registerTool of $tool", 'description: "…"'),
+    _described_tool((LITERAL,), "in the list entry of $tool", 'description: "…"'),
+    _described_prompt(_SIGNATURE, "as the docstring of $prompt", '"""What it is for."""'),
+    _described_prompt((LOW_LEVEL,), "in the Prompt(…) of $prompt", 'description="…"'),
+    _described_prompt((ZOD,), "in registerPrompt of $prompt", 'description: "…"'),
+    _described_argument(
+        _SIGNATURE, "in the signature of $prompt", f'{_FIELD}$name: Annotated[str, Field(description="…")]$default'
     ),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        (LOW_LEVEL,),
-        "in the Prompt(…) of $prompt",
-        'PromptArgument(name="$name", description="…", required=$required)',
+    _described_argument(
+        (LOW_LEVEL,), "in the Prompt(…) of $prompt", 'PromptArgument(name="$name", description="…", required=$required)'
     ),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        (ZOD,),
-        "in the argsSchema of $prompt",
-        '$name: z.string()$optional.describe("…")',
-    ),
-    SnippetTemplate(("resource-no-description",), _SIGNATURE, "in the decorator of $resource", 'description="…"'),
-    SnippetTemplate(("resource-no-description",), (LOW_LEVEL,), "in the Resource(…) of $resource", 'description="…"'),
-    SnippetTemplate(("resource-no-description",), (ZOD,), "in registerResource of $resource", 'description: "…"'),
+    _described_argument((ZOD,), "in the argsSchema of $prompt", '$name: z.string()$optional.describe("…")'),
+    _described_resource(_SIGNATURE, "in the decorator of $resource", 'description="…"'),
+    _described_resource((LOW_LEVEL,), "in the Resource(…) of $resource", 'description="…"'),
+    _described_resource((ZOD,), "in registerResource of $resource", 'description: "…"'),
     SnippetTemplate(("resource-no-mimetype",), (ZOD,), "in registerResource of $resource", 'mimeType: "text/plain"'),
     # Results and the server.
-    SnippetTemplate(
-        ("MP003",), _SIGNATURE, "as the return type of $tool, for a structured result", "-> dict[str, str]"
-    ),
-    SnippetTemplate(("MP003",), (ZOD,), "in registerTool of $tool", "outputSchema: { … }"),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (MCP2,), "in the constructor", 'MCPServer("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (FASTMCP,), "in the constructor", 'FastMCP("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (LOW_LEVEL,), "in the constructor", 'Server("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"),
-        (ZOD, LITERAL),
-        "in the constructor",
-        '{ name: "$server", version: "1.0.0" }',
-    ),
+    _result(_SIGNATURE, "as the return type of $tool, for a structured result", "-> dict[str, str]"),
+    _result((ZOD,), "in registerTool of $tool", "outputSchema: { … }"),
+    _version((MCP2,), "in the constructor", 'MCPServer("$server", version="1.0.0")'),
+    _version((FASTMCP,), "in the constructor", 'FastMCP("$server", version="1.0.0")'),
+    _version((LOW_LEVEL,), "in the constructor", 'Server("$server", version="1.0.0")'),
+    _version((ZOD, LITERAL), "in the constructor", '{ name: "$server", version: "1.0.0" }'),
 )
 
 

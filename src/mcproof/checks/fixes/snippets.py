@@ -7,6 +7,7 @@ Why every snippet was tried: docs/decisions/0036-snippets-are-tried.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.fixes.snippet_tables import (
@@ -31,8 +32,6 @@ from mcproof.core.stored_form import record
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
 
@@ -121,10 +120,8 @@ def _fill_all(
 
 def _is_nested(finding: Finding) -> bool:
     """Whether a finding is inside an object that is not the arguments themselves."""
-    pointer = finding.pointer
-    if finding.parameter is None:
-        return pointer.startswith(f"{_ROOT}/")
-    return pointer.startswith(f"{_ROOT}/") and not _argument_path(pointer)
+    is_argument = finding.parameter is not None and _argument_path(finding.pointer)
+    return finding.pointer.startswith(f"{_ROOT}/") and not is_argument
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str | None:
@@ -140,7 +137,11 @@ def _values(catalog: Catalog, finding: Finding, framework: str) -> dict[str, str
     kind = "resource" if item.kind == "template" else item.kind
     label = item.given_name
     shown = f"`{label}`" if len(label) <= 100 and label.isprintable() and "`" not in label else f"the {kind}"
-    values: dict[str, str] = {kind: shown, "server": _server_name(catalog)}
+    server = catalog.server_info.get("name")
+    values: dict[str, str] = {
+        kind: shown,
+        "server": server if isinstance(server, str) and _plain_name(server) else "name",
+    }
     if item.kind == "prompt":
         return values | _prompt_argument(item.raw, finding, framework)
     if item.kind != "tool":
@@ -150,8 +151,13 @@ def _values(catalog: Catalog, finding: Finding, framework: str) -> dict[str, str
     holder = pointer if finding.parameter is None else pointer.rpartition("/properties/")[0]
     values |= _holder(_value_at(item.raw, holder), holder, shown)
     if finding.parameter is None:
-        return values | _first_property(schema, framework)
-    is_required = finding.parameter in _required(_value_at(item.raw, holder))
+        # The first property is an example of what the object may require.
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        first = next(iter(properties.items()), None) if isinstance(properties, dict) else None
+        return values if first is None else values | _named(*first, framework, is_required=True)
+    declaring = _value_at(item.raw, holder)
+    required = declaring.get("required") if isinstance(declaring, dict) else None
+    is_required = isinstance(required, list) and finding.parameter in required
     return values | _named(finding.parameter, schema, framework, is_required=is_required)
 
 
@@ -161,11 +167,6 @@ def _value_at(document: Any, pointer: str) -> Any:
         return resolve(document, pointer)
     except LookupError:
         return None
-
-
-def _server_name(catalog: Catalog) -> str:
-    name = catalog.server_info.get("name")
-    return name if isinstance(name, str) and _plain_name(name) else "name"
 
 
 def _prompt_argument(prompt: Any, finding: Finding, framework: str) -> dict[str, str]:
@@ -192,19 +193,6 @@ def _holder(schema: Any, pointer: str, tool: str) -> dict[str, str]:
     shown = pointer.removeprefix(_ROOT)
     where = f", at {shown}" if len(shown) <= 100 and shown.isprintable() else ""
     return {"signature": f"the class {model}", "schema": f"{values['schema']}{where}", "model": model}
-
-
-def _required(schema: Any) -> list[Any]:
-    """Return the required properties of an object."""
-    required = schema.get("required") if isinstance(schema, dict) else None
-    return required if isinstance(required, list) else []
-
-
-def _first_property(schema: Any, framework: str) -> dict[str, str]:
-    """Return the values of the first property of an object, as an example of what it may require."""
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    first = next(iter(properties.items()), None) if isinstance(properties, dict) else None
-    return {} if first is None else _named(*first, framework, is_required=True)
 
 
 def _named(name: str, schema: Any, framework: str, *, is_required: bool) -> dict[str, str]:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import ast
 import json
 import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.fixes import MemberChange, member_changes, newly_required
+from mcproof.checks.findings import TextEdit
+from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
 from mcproof.core.text.json_document import Edit, splice
 from mcproof.core.text.json_positions import escape, resolve
 from mcproof.core.text.python_document import PythonText, UncertainError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog, SourceMap
 
@@ -77,8 +77,9 @@ def require_owner(texts: SourceTexts, file: str, node: ast.AST, name: str, trail
         raise UncertainError("its owner is unknown")
     for part, parent in text.parents(node):
         if isinstance(parent, ast.Dict):
-            if any(_is_string(key, "name") and _names_tool(value, name) for key, value in _items(parent)):
-                return
+            for key, value in zip(parent.keys, parent.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "name" and _names_tool(value, name):
+                    return
         elif isinstance(parent, ast.Call):
             given = next((keyword.value for keyword in parent.keywords if keyword.arg == "name"), None)
             if given is not None and not (_names_tool(given, name) or _is_constant(text, given)):
@@ -92,12 +93,13 @@ def require_owner(texts: SourceTexts, file: str, node: ast.AST, name: str, trail
                 return
             break
         elif isinstance(parent, (ast.Assign, ast.AnnAssign)):
-            target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
-            several = isinstance(parent, ast.Assign) and len(parent.targets) > 1
-            if several or not isinstance(target, ast.Name):
+            target, *others = _targets(parent)
+            if others or not isinstance(target, ast.Name):
                 break
-            user, used = _only_use(texts, target.id)
-            require_owner(texts, user, used, name, trail - 1)
+            uses = [(user, node) for user, node in texts.nodes_about(target.id) if target.id in _words(node)]
+            if len(uses) != 1 or not isinstance(uses[0][1], (ast.Name, ast.Attribute)):
+                raise UncertainError("it is not used in exactly one place")
+            require_owner(texts, *uses[0], name, trail - 1)
             return
         elif not isinstance(parent, (ast.List, ast.Tuple, ast.keyword)):
             break
@@ -117,25 +119,10 @@ def _is_own_name(texts: SourceTexts, text: PythonText, call: ast.Call, given: as
     ]
     if given.value.id not in ("self", "cls") or len(declared) != 1 or not _names_tool(declared[0], name):
         return False
-    if any(isinstance(node, ast.Attribute) and _sets(node, given.attr) for node in ast.walk(text.tree)):
-        return False
+    for node in ast.walk(text.tree):
+        if isinstance(node, ast.Attribute) and node.attr == given.attr and not isinstance(node.ctx, ast.Load):
+            return False
     return not any(_inherits(node, owner.name) for _, node in texts.nodes_about(owner.name))
-
-
-def _only_use(texts: SourceTexts, name: str) -> tuple[str, ast.AST]:
-    """The one place in the project where a name is read."""
-    uses = [(file, node) for file, node in texts.nodes_about(name) if name in _words(node)]
-    if len(uses) != 1 or not isinstance(uses[0][1], (ast.Name, ast.Attribute)):
-        raise UncertainError("it is not used in exactly one place")
-    return uses[0]
-
-
-def _items(display: ast.Dict) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    return zip(display.keys, display.values, strict=True)
-
-
-def _is_string(node: ast.expr | None, word: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == word
 
 
 def _names_tool(node: ast.expr | None, name: str) -> bool:
@@ -160,10 +147,6 @@ def _is_constant(text: PythonText, node: ast.expr) -> bool:
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
-
-
-def _sets(node: ast.Attribute, name: str) -> bool:
-    return node.attr == name and not isinstance(node.ctx, ast.Load)
 
 
 def _inherits(node: ast.AST, name: str) -> bool:
@@ -202,23 +185,8 @@ def _words(node: ast.AST) -> list[str]:
 MOST_RUNS = 40
 """The most discovery runs to find out which of many edits do not have the intended effect."""
 _INTERACTING = frozenset(
-    [
-        "allOf",
-        "anyOf",
-        "const",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "enum",
-        "if",
-        "maxProperties",
-        "minProperties",
-        "not",
-        "oneOf",
-        "propertyNames",
-        "then",
-    ]
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "const", "enum", "maxProperties", "minProperties"}
+    | {"propertyNames", "dependencies", "dependentRequired", "dependentSchemas"}
 )
 """Keywords beside which an object that requires all its properties, or accepts no others, may accept nothing at all."""
 
@@ -285,16 +253,7 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
     )
 
 
-class SourceEdit(NamedTuple):
-    """The edit that fixes one finding alone, with its start and end as line and column."""
-
-    file: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-    replacement: str
-
-
-def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, SourceEdit]:
+def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
     """For each finding with a certain fix, by its index, the edit that fixes it alone.
 
     Each round verifies one change per object, so that changes to the same object are verified separately.
@@ -309,7 +268,7 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Sou
         if not same or same[0].value == change.value:
             same.append(change)
     project = _Project(source)
-    edits: dict[int, SourceEdit] = {}
+    edits: dict[int, FileEdit] = {}
     for number in range(max(map(len, by_object.values()), default=0)):
         fixes = []
         for pointer, changes in by_object.items():
@@ -352,12 +311,16 @@ class _Project:
         tool = self._source.tools[changes[0].finding.item.index]
         below = pointer.removeprefix(changes[0].finding.item.pointer)
         touched = {below, *(f"{below}/{escape(change.key)}" for change in changes)}
-        if not tool.schema_is_explicit or touched & tool.unknown or _has_uncertain_property(below, tool.unknown):
+        properties = f"{below}/properties"
+        # An object may have undiscovered properties, or has one of them only under a condition.
+        is_open = any(path == properties or path.rpartition("/")[0] == properties for path in tool.unknown)
+        if not tool.schema_is_explicit or touched & tool.unknown or is_open:
             raise UncertainError("the source leaves it open")
         members = resolve(self._source.document, pointer)
         if not isinstance(members, dict):
             raise UncertainError("it is not an object")
-        if not _INTERACTING.isdisjoint(members) or False in _property_schemas(members):
+        declared = members.get("properties")
+        if not _INTERACTING.isdisjoint(members) or (isinstance(declared, dict) and False in declared.values()):
             raise UncertainError("another keyword relates its properties")
         file, literal = self._literal(pointer, members)
         text = self._texts.text(file)
@@ -386,13 +349,14 @@ class _Project:
             raise UncertainError("the literal has other keys")
         return file, display
 
-    def as_edit(self, fix: _LiteralFix) -> SourceEdit:
+    def as_edit(self, fix: _LiteralFix) -> FileEdit:
         """A fix as one edit."""
         text = self._texts.text(fix.file)
         assert text is not None  # noqa: S101 (it has been edited)
         start, end = fix.edits[0].start, fix.edits[-1].end
         moved = [Edit(edit.start - start, edit.end - start, edit.replacement) for edit in fix.edits]
-        return SourceEdit(fix.file, text.position(start), text.position(end), splice(text.text[start:end], moved))
+        replacement = splice(text.text[start:end], moved)
+        return FileEdit(fix.file, TextEdit(*text.position(start), *text.position(end), replacement))
 
     def files_with(self, fixes: list[_LiteralFix]) -> list[FixedFile]:
         """The files that these fixes change. Raises an UncertainError if a file's encoding cannot represent them."""
@@ -441,25 +405,10 @@ class _Verifier:
         rediscovered = rediscover(self._source, {os.path.realpath(file.file): file.after for file in files})
         if rediscovered is None or rediscovered.problems != self._source.problems:
             return False
-        same = rediscovered.tools == self._source.tools
-        # As text: the order of members counts, and in Python `1 == True`.
-        return same and json.dumps(rediscovered.document) == json.dumps(self._intended(fixes))
-
-    def _intended(self, fixes: list[_LiteralFix]) -> Any:
-        """The intended document after these fixes."""
-        document = json.loads(json.dumps(self._source.document))
+        if rediscovered.tools != self._source.tools:
+            return False
+        intended = json.loads(json.dumps(self._source.document))
         for fix in fixes:
-            resolve(document, fix.pointer).update(fix.members)
-        return document
-
-
-def _property_schemas(members: dict[str, Any]) -> list[Any]:
-    """The schemas of an object's properties."""
-    properties = members.get("properties")
-    return list(properties.values()) if isinstance(properties, dict) else []
-
-
-def _has_uncertain_property(pointer: str, unknown: Collection[str]) -> bool:
-    """Whether an object may have undiscovered properties, or has one of them only under a condition."""
-    properties = f"{pointer}/properties"
-    return any(path == properties or path.rpartition("/")[0] == properties for path in unknown)
+            resolve(intended, fix.pointer).update(fix.members)
+        # As text: the order of members counts, and in Python `1 == True`.
+        return json.dumps(rediscovered.document) == json.dumps(intended)

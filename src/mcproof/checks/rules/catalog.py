@@ -5,7 +5,7 @@ Why mcproof reports its own crashes: docs/decisions/0018-rules-about-mcproof.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import RuleTraits, rule
@@ -14,10 +14,6 @@ from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
@@ -40,10 +36,11 @@ def missing_name(item: Item) -> Iterator[Problem]:
     Why: it cannot be called or requested without a name, and validating clients reject the whole list.
     Fix: set its name to a non-empty string.
     """
+    # Resources are known by their URIs, and `grade` reports those without a name.
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
-            found = item.fields["name"]
-            what = "is empty" if found == "" else f"is {kind_of(found)}, not a string"
+            name = item.fields["name"]
+            what = "is empty" if name == "" else f"is {kind_of(name)}, not a string"
             yield Problem(f"the name {what}", at="/name")
         else:
             yield Problem("has no name")
@@ -58,12 +55,8 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     Fix: remove one of them.
     """
     for pointer, key, place in catalog.document.duplicate_keys():
-        yield Problem(
-            f"the key `{key}` occurs twice in one object; the last one counts",
-            pointer.removeprefix(catalog.server.pointer),
-            evidence={"key": key},
-            near=place,
-        )
+        message = f"the key `{key}` occurs twice in one object; the last one counts"
+        yield Problem(message, pointer.removeprefix(catalog.server.pointer), evidence={"key": key}, near=place)
 
 
 @rule(
@@ -101,11 +94,8 @@ def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
     Fix: flatten the schema; give a recursive shape a name in `$defs` and refer to it.
     """
     if tree.cut is not None:
-        yield Problem(
-            f"the schema is nested more than {STRICT_LEVELS} levels deep; deeper levels were not checked",
-            at=tree.base,
-            evidence={"pointer": tree.cut.pointer, "limit": STRICT_LEVELS},
-        )
+        message = f"the schema is nested more than {STRICT_LEVELS} levels deep; deeper levels were not checked"
+        yield Problem(message, at=tree.base, evidence={"pointer": tree.cut.pointer, "limit": STRICT_LEVELS})
 
 
 @rule(Item, "CAT-006", ruleset="catalog", name="wrong-json-type", severity="warning", category="protocol")
@@ -138,11 +128,8 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
             yield Problem(f"`{keyword}` is {kind_of(tool.schema[keyword])}, not {name}", at=f"/inputSchema/{keyword}")
     for name, schema in tool.parameters.items():
         if type(schema) is not dict and type(schema) is not bool:
-            yield Problem(
-                f"the schema of `{name}` is {kind_of(schema)}, not an object or a boolean",
-                f"/inputSchema/properties/{escape(name)}",
-                name,
-            )
+            message = f"the schema of `{name}` is {kind_of(schema)}, not an object or a boolean"
+            yield Problem(message, f"/inputSchema/properties/{escape(name)}", name)
 
 
 @rule(Catalog, "CAT-008", ruleset="catalog", name="not-a-list", severity="error", category="protocol")

@@ -8,6 +8,7 @@ Why JavaScript decides lengths: docs/decisions/0011-javascript-semantics.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
@@ -19,9 +20,7 @@ from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.english import documents_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcproof.checks.rule import Need
+    from mcproof.checks.rule import Check, Fault, Need, S
 
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
@@ -35,22 +34,25 @@ def _plain(text: str) -> str:
     return text.lower().replace("_", " ").replace("-", " ")
 
 
-def _remedy(words: str, needs: Need | None = None) -> RuleTraits:
-    """The traits of a rule, with what to do about `{n}` findings."""
-    return RuleTraits(needs=needs, own=GradeTraits(words))
+def _graded(
+    subject: type[S],
+    id: str,
+    severity: str,
+    category: str,
+    remedy: str,
+    *,
+    needs: Need | None = None,
+    fault: Fault | None = None,
+) -> Callable[[Check[S]], Check[S]]:
+    """Register a rule with what to do about `{n}` findings."""
+    traits = RuleTraits(needs=needs, own=GradeTraits(remedy))
+    return rule(subject, id, ruleset="grade", severity=severity, category=category, fault=fault, traits=traits)
 
 
 # --- the server ---------------------------------------------------------------------------------------------------
 
 
-@rule(
-    Catalog,
-    "server-empty",
-    ruleset="grade",
-    severity="error",
-    category="server",
-    traits=_remedy("offer something to use"),
-)
+@_graded(Catalog, "server-empty", "error", "server", "offer something to use")
 def server_empty(catalog: Catalog) -> Iterator[Problem]:
     """The server offers no tools, resources or prompts.
 
@@ -61,14 +63,7 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server offers no tools, resources or prompts")
 
 
-@rule(
-    Catalog,
-    "server-no-name",
-    ruleset="grade",
-    severity="warning",
-    category="server",
-    traits=_remedy("name the server", needs="server"),
-)
+@_graded(Catalog, "server-no-name", "warning", "server", "name the server", needs="server")
 def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     """The server does not report its name when a client connects.
 
@@ -79,14 +74,7 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server does not report its name", near=catalog.server_info_pointer)
 
 
-@rule(
-    Catalog,
-    "server-no-version",
-    ruleset="grade",
-    severity="warning",
-    category="server",
-    traits=_remedy("report the server's version", needs="server"),
-)
+@_graded(Catalog, "server-no-version", "warning", "server", "report the server's version", needs="server")
 def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     """The server does not report its version when a client connects.
 
@@ -97,14 +85,7 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server does not report its version", near=catalog.server_info_pointer)
 
 
-@rule(
-    Catalog,
-    "server-duplicate-tools",
-    ruleset="grade",
-    severity="error",
-    category="server",
-    traits=_remedy("give every tool a unique name"),
-)
+@_graded(Catalog, "server-duplicate-tools", "error", "server", "give every tool a unique name")
 def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     """Two or more tools have the same name.
 
@@ -127,14 +108,7 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 # --- tools --------------------------------------------------------------------------------------------------------
 
 
-@rule(
-    Tool,
-    "tool-no-description",
-    ruleset="grade",
-    severity="error",
-    category="description",
-    traits=_remedy("describe {n} tool{s}"),
-)
+@_graded(Tool, "tool-no-description", "error", "description", "describe {n} tool{s}")
 def tool_no_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
@@ -145,14 +119,7 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
         yield Problem("has no description", at=tool.pointer_to("description"))
 
 
-@rule(
-    Tool,
-    "tool-short-description",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("extend {n} description{s}"),
-)
+@_graded(Tool, "tool-short-description", "warning", "description", "extend {n} description{s}")
 def tool_short_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 10 characters.
 
@@ -164,14 +131,7 @@ def tool_short_description(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"the description has only {size} character{'s' * (size > 1)}", at="/description")
 
 
-@rule(
-    Tool,
-    "tool-long-description",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("shorten {n} description{s}"),
-)
+@_graded(Tool, "tool-long-description", "warning", "description", "shorten {n} description{s}")
 def tool_long_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 500 characters.
 
@@ -183,14 +143,7 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"the description has {size:,} characters; aim for under {GOOD_DESCRIPTION}", at="/description")
 
 
-@rule(
-    Tool,
-    "tool-description-is-name",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("describe {n} tool{s} beyond the name"),
-)
+@_graded(Tool, "tool-description-is-name", "warning", "description", "describe {n} tool{s} beyond the name")
 def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
     """A tool's description only repeats its name.
 
@@ -202,14 +155,7 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
         yield Problem("the description only repeats the name", at="/description")
 
 
-@rule(
-    Tool,
-    "tool-no-schema",
-    ruleset="grade",
-    severity="warning",
-    category="schema",
-    traits=_remedy("give {n} tool{s} an input schema"),
-)
+@_graded(Tool, "tool-no-schema", "warning", "schema", "give {n} tool{s} an input schema")
 def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, or one that is not an object.
 
@@ -220,14 +166,7 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
         yield Problem("has no input schema", at=tool.pointer_to("inputSchema"))
 
 
-@rule(
-    Tool,
-    "tool-schema-not-object",
-    ruleset="grade",
-    severity="info",
-    category="schema",
-    traits=_remedy("make {n} input schema{s} an object"),
-)
+@_graded(Tool, "tool-schema-not-object", "info", "schema", "make {n} input schema{s} an object")
 def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     """The type of an input schema is not `object`.
 
@@ -238,15 +177,7 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
         yield Problem("the input schema's type is not `object`", at="/inputSchema")
 
 
-@rule(
-    Tool,
-    "tool-no-required",
-    ruleset="grade",
-    severity="info",
-    category="schema",
-    fault=MISSING_REQUIRED,
-    traits=_remedy("mark required parameters on {n} tool{s}"),
-)
+@_graded(Tool, "tool-no-required", "info", "schema", "mark required parameters on {n} tool{s}", fault=MISSING_REQUIRED)
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
 
@@ -263,14 +194,7 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
             yield Problem(f"has parameters but requires none of them{reason}", at="/inputSchema")
 
 
-@rule(
-    Tool,
-    "required-not-in-properties",
-    ruleset="grade",
-    severity="error",
-    category="schema",
-    traits=_remedy("declare {n} required parameter{s}"),
-)
+@_graded(Tool, "required-not-in-properties", "error", "schema", "declare {n} required parameter{s}")
 def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     """A required parameter is not among the properties.
 
@@ -287,14 +211,7 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
             yield Problem(message, f"/inputSchema/required/{index}", shown)
 
 
-@rule(
-    Tool,
-    "tool-empty-schema",
-    ruleset="grade",
-    severity="info",
-    category="schema",
-    traits=_remedy("list the properties of {n} input schema{s}"),
-)
+@_graded(Tool, "tool-empty-schema", "info", "schema", "list the properties of {n} input schema{s}")
 def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
     """An input schema does not declare any properties.
 
@@ -306,14 +223,7 @@ def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
         yield Problem("the input schema has no `properties`", at="/inputSchema")
 
 
-@rule(
-    Tool,
-    "tool-name-convention",
-    ruleset="grade",
-    severity="info",
-    category="naming",
-    traits=_remedy("rename {n} tool{s}"),
-)
+@_graded(Tool, "tool-name-convention", "info", "naming", "rename {n} tool{s}")
 def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     """A tool's name has characters other than letters, digits, `_` and `-`, or does not start with a letter.
 
@@ -328,14 +238,7 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 
-@rule(
-    SchemaTree,
-    "prop-no-description",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("describe {n} parameter{s}"),
-)
+@_graded(SchemaTree, "prop-no-description", "warning", "description", "describe {n} parameter{s}")
 def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
 
@@ -355,15 +258,7 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
             yield Problem(f"parameter `{name}` has no description{hint}", node.pointer, name)
 
 
-@rule(
-    SchemaTree,
-    "prop-no-type",
-    ruleset="grade",
-    severity="warning",
-    category="schema",
-    fault=TYPE_MISMATCH,
-    traits=_remedy("give {n} parameter{s} a type"),
-)
+@_graded(SchemaTree, "prop-no-type", "warning", "schema", "give {n} parameter{s} a type", fault=TYPE_MISMATCH)
 def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no type.
 
@@ -382,14 +277,7 @@ def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
 # --- resources and prompts ----------------------------------------------------------------------------------------
 
 
-@rule(
-    Resource,
-    "resource-no-name",
-    ruleset="grade",
-    severity="warning",
-    category="naming",
-    traits=_remedy("name {n} resource{s}"),
-)
+@_graded(Resource, "resource-no-name", "warning", "naming", "name {n} resource{s}")
 def resource_no_name(resource: Resource) -> Iterator[Problem]:
     """A resource has no name.
 
@@ -400,14 +288,7 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no name", at=resource.pointer_to("name"))
 
 
-@rule(
-    Resource,
-    "resource-no-description",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("describe {n} resource{s}"),
-)
+@_graded(Resource, "resource-no-description", "warning", "description", "describe {n} resource{s}")
 def resource_no_description(resource: Resource) -> Iterator[Problem]:
     """A resource has no description.
 
@@ -418,14 +299,7 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no description", at=resource.pointer_to("description"))
 
 
-@rule(
-    Resource,
-    "resource-no-mimetype",
-    ruleset="grade",
-    severity="info",
-    category="schema",
-    traits=_remedy("give {n} resource{s} a MIME type"),
-)
+@_graded(Resource, "resource-no-mimetype", "info", "schema", "give {n} resource{s} a MIME type")
 def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
     """A resource has no MIME type.
 
@@ -436,14 +310,7 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no MIME type", at=resource.pointer_to("mimeType"))
 
 
-@rule(
-    Prompt,
-    "prompt-no-description",
-    ruleset="grade",
-    severity="error",
-    category="description",
-    traits=_remedy("describe {n} prompt{s}"),
-)
+@_graded(Prompt, "prompt-no-description", "error", "description", "describe {n} prompt{s}")
 def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
     """A prompt has no description.
 
@@ -454,14 +321,7 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
         yield Problem("has no description", at=prompt.pointer_to("description"))
 
 
-@rule(
-    Prompt,
-    "prompt-arg-no-description",
-    ruleset="grade",
-    severity="warning",
-    category="description",
-    traits=_remedy("describe {n} prompt argument{s}"),
-)
+@_graded(Prompt, "prompt-arg-no-description", "warning", "description", "describe {n} prompt argument{s}")
 def prompt_arg_no_description(prompt: Prompt) -> Iterator[Problem]:
     """An argument of a prompt has no description.
 

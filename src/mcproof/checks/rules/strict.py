@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import partial
 
 from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
 from mcproof.core.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
 from mcproof.core.schema.tree import SchemaTree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+_strict_rule = partial(rule, SchemaTree, ruleset="strict", severity="warning", category="schema")
 
 
-@rule(
-    SchemaTree,
-    "SCH-001",
-    ruleset="strict",
-    name="no-required-list",
-    severity="warning",
-    category="schema",
-    fault=MISSING_REQUIRED,
-    fixable=True,
-)
+@_strict_rule("SCH-001", name="no-required-list", fault=MISSING_REQUIRED, fixable=True)
 def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
     """An object declares properties but not which of them are required.
 
@@ -40,16 +31,7 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
             yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
 
 
-@rule(
-    SchemaTree,
-    "SCH-002",
-    ruleset="strict",
-    name="open-object",
-    severity="warning",
-    category="schema",
-    fault=UNEXPECTED_FIELD,
-    fixable=True,
-)
+@_strict_rule("SCH-002", name="open-object", fault=UNEXPECTED_FIELD, fixable=True)
 def open_object(tree: SchemaTree) -> Iterator[Problem]:
     """An object accepts undeclared properties.
 
@@ -73,15 +55,7 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
         yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
 
 
-@rule(
-    SchemaTree,
-    "SCH-003",
-    ruleset="strict",
-    name="untyped-property",
-    severity="critical",
-    category="schema",
-    fault=TYPE_MISMATCH,
-)
+@_strict_rule("SCH-003", name="untyped-property", severity="critical", fault=TYPE_MISMATCH)
 def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
     """A property accepts any value.
 
@@ -95,15 +69,7 @@ def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
             yield Problem(message, node.pointer, node.name)
 
 
-@rule(
-    SchemaTree,
-    "SCH-004",
-    ruleset="strict",
-    name="unbounded-size",
-    severity="warning",
-    category="schema",
-    fault=OVERSIZED,
-)
+@_strict_rule("SCH-004", name="unbounded-size", fault=OVERSIZED)
 def unbounded_size(tree: SchemaTree) -> Iterator[Problem]:
     """A string has no `maxLength`, or an array no `maxItems`.
 

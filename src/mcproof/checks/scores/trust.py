@@ -7,14 +7,13 @@ Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-count
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from mcproof.checks.rule import VERDICTS, TrustTraits, Verdict
 from mcproof.core.stored_form import Count, Text, member, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule, Thresholds
     from mcproof.checks.subjects import Unjudged

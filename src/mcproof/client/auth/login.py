@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import os
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,8 +30,6 @@ from mcproof.core.errors import reason_of
 from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from mcproof.client.endpoints import AccessOptions
 
 

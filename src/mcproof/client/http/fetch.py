@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +41,6 @@ from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Callable, Mapping
 
     import httpx2
 

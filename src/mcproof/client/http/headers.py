@@ -57,12 +57,12 @@ class ParameterHeaders:
         if message.get("method") != "tools/call" or not isinstance(params, dict) or not self._of_tool:
             return {}
         name = params.get("name")
-        found = {}
+        headers = {}
         for path, header in self._of_tool.get(name, ()) if isinstance(name, str) else ():
             text = _as_text(_value_at(params.get("arguments"), path))
             if text is not None and len(text) <= LONGEST_VALUE:
-                found[f"Mcp-Param-{header}"] = _header_value(text)
-        return found
+                headers[f"Mcp-Param-{header}"] = _header_value(text)
+        return headers
 
 
 def _may_annotate(schema: dict[str, Any]) -> bool:

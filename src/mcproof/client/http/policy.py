@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import re
 import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextvars import ContextVar
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -27,7 +28,6 @@ from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     Resolver = Callable[[str], Awaitable[list[str]]]
     """Returns the addresses of a name. Raises OSError."""
@@ -216,8 +216,8 @@ _WORDS = {
 
 async def resolve(name: str) -> list[str]:
     """Return the addresses of a name, by the resolver of the system. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[4][0]) for address in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
 class NetworkPolicy(NamedTuple):
@@ -318,21 +318,21 @@ class NetworkGuard:
                 raise RefusedAddressError(f"`{literal}` is {why}")
             return [str(literal)]
         with contextlib.suppress(OSError, ValueError):
-            found = await _resolved(host, self.policy)
-            if not any(map(self.policy.refuses, found)):
-                return [str(address) for address in found]
+            addresses = await _resolved(host, self.policy)
+            if not any(map(self.policy.refuses, addresses)):
+                return [str(address) for address in addresses]
         raise RefusedAddressError(f"`{host}` does not resolve, or not only to public addresses")
 
     async def _near_addresses(self, host: str) -> list[str]:
         """The addresses of a host, without those that are refused."""
         try:
-            found = await _resolved(host, self.policy)
+            addresses = await _resolved(host, self.policy)
         except (OSError, ValueError) as error:
             raise UnreachableError(f"`{host}` cannot be resolved") from error
-        reasons = list(map(self.policy.refuses, found))
+        reasons = list(map(self.policy.refuses, addresses))
         if None not in reasons:
             raise RefusedAddressError(f"`{host}` is {reasons[0]}")
-        return [str(address) for address, why in zip(found, reasons, strict=True) if why is None]
+        return [str(address) for address, why in zip(addresses, reasons, strict=True) if why is None]
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
@@ -346,10 +346,10 @@ class NetworkGuard:
 
 async def _resolved(host: str, policy: NetworkPolicy) -> tuple[Address, ...]:
     """The addresses of a host. Raises OSError if there are none, and ValueError for a name that cannot be encoded."""
-    found = tuple(map(ip_address, await policy.resolver(host)))
-    if not found:
+    addresses = tuple(map(ip_address, await policy.resolver(host)))
+    if not addresses:
         raise OSError
-    return found
+    return addresses
 
 
 _ANYWHERE = NetworkGuard(NetworkPolicy())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -55,7 +56,6 @@ from mcproof.core.observations.perimeter import (
 from mcproof.core.protocol import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
     from urllib.parse import SplitResult
 
     from mcproof.client.endpoints import UrlEndpoint
@@ -127,11 +127,11 @@ async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback
     """The metadata of a protected server and of its authorization servers."""
     bare = canonical_url(prober.url).partition("?")[0]
     hint = bearer_challenge(refusal.challenge).resource_metadata
-    found = await _first_document(prober, [*([hint] if hint else []), *_resource_places(bare)])
-    resource = None if found.members is None else _resource(found.members, bare)
-    named = _named_issuers(found.members)
+    document = await _first_document(prober, [*([hint] if hint else []), *_resource_places(bare)])
+    resource = None if document.members is None else _resource(document.members, bare)
+    named = _named_issuers(document.members)
     issuers = named or _own_origin(bare)
-    documents = await asyncio.gather(*(_issuer_document(prober, each) for each in issuers))
+    documents = await asyncio.gather(*(_issuer_document(prober, issuer) for issuer in issuers))
     return AuthorizationFacts(
         status=refusal.status,
         challenge=cropped(redacted_text(refusal.challenge[:LONGEST_CHALLENGE])),
@@ -140,8 +140,8 @@ async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback
         resource=resource,
         issuers=tuple(map(_named_issuer, issuers)),
         are_issuers_named=bool(named),
-        servers=tuple(_issuer(each.members) for each in documents if each.members is not None),
-        fetches=(*found.fetches, *(fetch for each in documents for fetch in each.fetches)),
+        servers=tuple(_issuer(answer.members) for answer in documents if answer.members is not None),
+        fetches=(*document.fetches, *(fetch for answer in documents for fetch in answer.fetches)),
     )
 
 
@@ -215,7 +215,7 @@ def _resource(members: dict[str, Any], url: str) -> PublishedResource:
 def _named_issuers(members: dict[str, Any] | None) -> list[str]:
     """The authorization servers that resource metadata names."""
     listed = (members or {}).get("authorization_servers")
-    return [each for each in listed if isinstance(each, str)][:MOST_SERVERS] if isinstance(listed, list) else []
+    return [issuer for issuer in listed if isinstance(issuer, str)][:MOST_SERVERS] if isinstance(listed, list) else []
 
 
 def _named_issuer(issuer: str) -> NamedIssuer:
@@ -252,7 +252,7 @@ def _issuer(members: dict[str, Any]) -> PublishedIssuer:
 def _words(value: Any) -> tuple[str, ...]:
     """The strings of a list."""
     listed = value if isinstance(value, list) else []
-    return tuple(cropped(each) for each in listed[:MOST_WORDS] if isinstance(each, str))
+    return tuple(cropped(word) for word in listed[:MOST_WORDS] if isinstance(word, str))
 
 
 T = TypeVar("T")
@@ -403,9 +403,9 @@ class _PerimeterRun:
             content_type=cropped(last.kind),
             final_url=_shown(last.url),
             redirects=tuple(
-                RedirectHop(each.status, _shown(each.location))
-                for each in followed.responses
-                if each.location is not None
+                RedirectHop(response.status, _shown(response.location))
+                for response in followed.responses
+                if response.location is not None
             ),
             strict_transport_security=next(filter(None, map(self._transport_security, followed.responses)), None),
             is_too_large=last.is_too_large,
@@ -495,9 +495,12 @@ def url_credentials(parts: SplitResult) -> list[UrlCredential]:
     """The credentials in a URL: its login, and keys of its query that name one."""
     from urllib.parse import parse_qsl
 
-    found = [UrlCredential("userinfo", "userinfo")] if parts.username is not None else []
+    credentials = [UrlCredential("userinfo", "userinfo")] if parts.username is not None else []
     keys = dict.fromkeys(key for key, _ in parse_qsl(parts.query, keep_blank_values=True))
-    return [*found, *(UrlCredential("query", key) for key in keys if key.lower().replace("-", "_") in CREDENTIAL_KEYS)]
+    return [
+        *credentials,
+        *(UrlCredential("query", key) for key in keys if key.lower().replace("-", "_") in CREDENTIAL_KEYS),
+    ]
 
 
 def _without_login(parts: SplitResult) -> str:

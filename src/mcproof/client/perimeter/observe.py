@@ -10,6 +10,7 @@ import asyncio
 import json
 import math
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
 from itertools import pairwise
@@ -43,8 +44,6 @@ from mcproof.core.observations.connection import (
 from mcproof.core.observations.probes import ReadCall, ReadCalls, ResourceBodies
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from mcproof.core.observations.perimeter import PerimeterFacts
 
 

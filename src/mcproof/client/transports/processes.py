@@ -12,13 +12,10 @@ import os
 import signal
 import sys
 import time
-from typing import IO, TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import IO, NamedTuple
 
 from mcproof.client.transports import watchdog
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _NANOSECOND = 1e-9
 

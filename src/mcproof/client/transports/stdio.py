@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcproof.client.errors import ConnectError, LostError, UnsentError
@@ -18,8 +19,6 @@ from mcproof.core.errors import reason_of
 from mcproof.core.observations.connection import ProcessEnd, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcproof.client.transports.processes import CpuUsage
 
 LONGEST_LINE = 64 * 1024 * 1024

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
-from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import FAILED, McproofError, UsageError
 from mcproof.core.text.files import state_folder
@@ -102,7 +102,7 @@ def _checked(job: WatchJob, command: str) -> ReportedRun:
     report = "".join(run_document(run))
     if catalog is None or not (catalog.tools or catalog.server.raw):
         return ReportedRun(report)
-    return ReportedRun(report, catalog_text(catalog), surface_hash(catalog, known_parts(catalog)))
+    return ReportedRun(report, catalog_text(catalog), fingerprint(catalog, known_parts(catalog)))
 
 
 def refuse_commands(event: RunStarted) -> None:

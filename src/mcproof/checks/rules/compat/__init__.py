@@ -8,6 +8,7 @@ Why `lint` reports only certain breaks: docs/decisions/0045-lint-reports-certain
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.constraints import in_a_sentence
@@ -20,8 +21,7 @@ from mcproof.core.console import plural
 from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from mcproof.checks.clients.hits import BrokenPlace
     from mcproof.checks.rule import Check
 
 
@@ -64,48 +64,48 @@ _WORDS = {
 """Effects in more exact words, by kind of constraint."""
 
 
-def _check(each: ClientRule) -> Check[ClientHits]:
+def _check(client_rule: ClientRule) -> Check[ClientHits]:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for pointer, tool, affected in hits.by_rule.get(each.id, ()):
-            if affected.summary is None:
-                clients = [_evidence(active) for active in affected.constraints]
-                affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
-            effects, evidence = affected.summary
-            worst = affected.constraints[0].constraint
-            fault = _fault(each, worst)
-            if affected.depends_on_key:
-                fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
-                evidence = {"server_key": hits.server_key, **evidence}
-            elif each.naming and worst.kind in _POINTING_AT_NAMES:
-                fault = each.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
-            message = f"{fault}: {effects}"
-            yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
+        # A tool breaks few of the rules, so that a generator for each would cost more than all findings.
+        places = hits.by_rule.get(client_rule.id)
+        return iter(()) if places is None else _problems(client_rule, places, hits.server_key)
 
-    check.__doc__ = f"{each.summary}\n\nWhy: {each.why}\nFix: {each.advice}"
+    check.__doc__ = f"{client_rule.summary}\n\nWhy: {client_rule.why}\nFix: {client_rule.advice}"
     return check
 
 
-for _each in CLIENT_RULES:
+def _problems(client_rule: ClientRule, places: list[BrokenPlace], server_key: str) -> Iterator[Problem]:
+    for pointer, tool, affected in places:
+        if affected.summary is None:
+            clients = [_evidence(active) for active in affected.constraints]
+            affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
+        effects, evidence = affected.summary
+        worst = affected.constraints[0].constraint
+        fault = _FAULTS.get(worst.kind, client_rule.message)
+        if worst.kind == "input.pattern":
+            fault = f"{fault} {' or '.join(_PATTERN_FAULTS[form] for form in worst.params['forbid'])}"
+        if affected.depends_on_key:
+            fault = f"{fault} with the server name `{_cropped(server_key)}` before it"
+            evidence = {"server_key": server_key, **evidence}
+        elif client_rule.naming and worst.kind in _POINTING_AT_NAMES:
+            fault = client_rule.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
+        message = f"{fault}: {effects}"
+        yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
+
+
+for client_rule in CLIENT_RULES:
     rule(
         ClientHits,
-        _each.id,
+        client_rule.id,
         ruleset="compat",
-        name=_each.name,
+        name=client_rule.name,
         severity="error",
-        category=_each.category,
-        fixable=_each.fixable,
-        same_as=_each.same_as,
-    )(_check(_each))
-
-
-def _fault(each: ClientRule, fact: Constraint) -> str:
-    """What is wrong, in the words of the constraint if its kind has some."""
-    if fact.kind == "input.pattern":
-        forms = [_PATTERN_FAULTS[form] for form in fact.params["forbid"]]
-        return f"{each.message} {' or '.join(forms)}"
-    return _FAULTS.get(fact.kind, each.message)
+        category=client_rule.category,
+        fixable=client_rule.fixable,
+        same_as=client_rule.same_as,
+    )(_check(client_rule))
 
 
 def _cropped(name: str) -> str:
@@ -115,16 +115,20 @@ def _cropped(name: str) -> str:
 def in_words(broken: list[ActiveConstraint]) -> str:
     """The effects of broken constraints with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
-    some_depend_on_key = any(each.depends_on_key for each in broken)
+    some_depend_on_key = any(active.depends_on_key for active in broken)
     for active in broken:
         fact, name = active.constraint, active.profile.name
         effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
         names = clients.setdefault(effect, [])
         when = "even without it" if some_depend_on_key and not active.depends_on_key else _restriction(fact)
-        client = _restricted(name, when)
-        if client not in names:
-            names.append(client)
-    return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())
+        if when:  # in brackets, inside those that the name has
+            name = f"{name[:-1]}; {when})" if name.endswith(")") else f"{name} ({when})"
+        if name not in names:
+            names.append(name)
+    return "; ".join(
+        f"{effect} {', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''}"
+        for effect, names in clients.items()
+    )
 
 
 def _restriction(fact: Constraint) -> str:
@@ -134,22 +138,10 @@ def _restriction(fact: Constraint) -> str:
     return "; ".join(filter(None, (fact.when, reported, disputed)))
 
 
-def _restricted(name: str, when: str) -> str:
-    """The name of a client with a restriction in brackets, inside those that it has."""
-    if not when:
-        return name
-    return f"{name[:-1]}; {when})" if name.endswith(")") else f"{name} ({when})"
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
 def _evidence(active: ActiveConstraint) -> dict[str, Any]:
     """A constraint as JSON; many findings share one."""
-    known = _EVIDENCE.get(id(active))
-    if known is None or known[0] is not active:
+    cached = _EVIDENCE.get(id(active))
+    if cached is None or cached[0] is not active:
         profile, fact = active.profile, active.constraint
         newest = max(fact.sources, key=lambda source: source.date)
         record = {
@@ -163,8 +155,8 @@ def _evidence(active: ActiveConstraint) -> dict[str, Any]:
             "date": newest.date,
             **({"doubt": fact.doubt} if fact.doubt else {}),
         }
-        known = _EVIDENCE[id(active)] = (active, record)
-    return known[1]
+        cached = _EVIDENCE[id(active)] = (active, record)
+    return cached[1]
 
 
 _EVIDENCE: dict[int, tuple[ActiveConstraint, dict[str, Any]]] = {}
@@ -226,14 +218,8 @@ _NOUN = re.compile(r"(?<!\{)\{([^{}]+)\}(?!\})")
 def remedy_for(rule: str, places: int, tools: int) -> str:
     """Return what to change about the findings of a rule, such as "drop `$schema` from 7 output schemas"."""
 
-    def counted(found: re.Match[str]) -> str:
-        noun = found[1]
-        count = tools if noun in _PER_TOOL and tools else places
-        return _plural(count, noun)
+    def counted(match: re.Match[str]) -> str:
+        head, of, rest = match[1].partition(" of ")
+        return plural(tools if match[1] in _PER_TOOL and tools else places, head) + of + rest
 
     return _NOUN.sub(counted, _REMEDIES.get(rule, f"fix {{place}} of {rule}")).replace("{{}}", "{}")
-
-
-def _plural(count: int, noun: str) -> str:
-    head, of, rest = noun.partition(" of ")
-    return plural(count, head) + of + rest

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import SharedEvidence
 from mcproof.checks.rule import RuleTraits, SpecTraits, rule
-from mcproof.checks.subjects import DatedCatalog, JudgedItem, known_revision
+from mcproof.checks.subjects import DatedCatalog, DatedItem, known_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from mcproof.checks.findings import Problem
     from mcproof.checks.rule import Check, S
     from mcproof.core.catalog.model import Kind
@@ -46,11 +45,11 @@ _LAST_REVISIONS = {"lifecycle": DIALECTS}
 def demand(
     subject: type[S],
     id: str,
-    *,
     name: str,
     severity: str,
-    category: str,
     source: str,
+    *,
+    category: str = "protocol",
     since: str = FIRST,
     until: str = STATELESS,
     kinds: tuple[Kind, ...] = ("tool",),
@@ -58,21 +57,20 @@ def demand(
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
-    """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog`, dated or not, or `ConnectionFacts`.
+    """Register a generator of problems as a rule about a `DatedItem`, a `Catalog`, dated or not, or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
-    revision. `kinds` and `marks` are those of the
-    items that can have a problem; an item needs one of the marks. A rule that `compares_lists` needs the tools of a
-    second connection.
+    revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
     """
-    revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
+    revisions = tuple(revision for revision in sorted(REVISIONS) if since <= revision <= until)
 
     def register(find: Check[S]) -> Check[S]:
         problems_of: Check[Any] = find
 
-        def of_item(judged: JudgedItem) -> Iterator[Problem]:
-            for problem in islice(problems_of(judged), _MOST):
-                yield _judged(problem, judged.revision)
+        def of_item(dated: DatedItem) -> Iterator[Problem]:
+            # A hostile item could have as many problems as members: docs/decisions/0010-hostile-input.md.
+            for problem in islice(problems_of(dated), _MOST):
+                yield _judged(problem, dated.revision)
 
         def of_catalog(dated: DatedCatalog) -> Iterator[Problem]:
             revision, is_assumed = dated.revision
@@ -94,7 +92,7 @@ def demand(
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
         kinds_of_check: dict[type, tuple[type, Check[Any]]] = {
-            JudgedItem: (JudgedItem, of_item),
+            DatedItem: (DatedItem, of_item),
             Catalog: (DatedCatalog, of_catalog),
             DatedCatalog: (DatedCatalog, of_catalog),
             ConnectionFacts: (ConnectionFacts, of_connection),
@@ -117,6 +115,10 @@ def demand(
         return find
 
     return register
+
+
+item_demand = partial(demand, DatedItem)
+"""Registers a rule about single items, by default about tools."""
 
 
 @cache

@@ -6,13 +6,15 @@ Some need a live server, such as those about cursors, caching and lists that dif
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
-from mcproof.checks.subjects import SERVER_ICONS, JudgedItem
+from mcproof.checks.subjects import SERVER_ICONS, DatedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
@@ -21,8 +23,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.observations.connection import Anomaly
 
 
@@ -32,7 +32,7 @@ _SAFE_ICON = r"(?i:https|data):"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _META_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _ALPHANUMERIC = r"[A-Za-z0-9]+"
-_RESERVED = ("mcp", "modelcontextprotocol")
+_RESERVED = frozenset({"mcp", "modelcontextprotocol"})
 _DEFINED = frozenset({"related-task", "model-immediate-response", "serverInfo", "ui", "subscriptionId"})
 """Names under `io.modelcontextprotocol/` that the protocol and its extensions define."""
 _VENDORS = {"openai/": "OpenAI", "_fastmcp": "FastMCP", "anthropic/": "Anthropic"}
@@ -43,48 +43,31 @@ _SECRET_WORDS = frozenset(
 _SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
 _LONGEST_HEADER_NAME = 200
 
+_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"), marks=("icons", SERVER_ICONS))
+_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS, marks=(ANNOTATION,))
 
-@demand(
-    JudgedItem,
-    "SPEC-050",
-    name="icon-address",
-    severity="warning",
-    category="protocol",
-    source="basic#icons",
-    since=DIALECTS,
-    kinds=(*ITEMS, "server"),
-    marks=("icons", SERVER_ICONS),
-)
-def icon_address(judged: JudgedItem) -> Iterator[Problem]:
+
+@_icon_demand("SPEC-050", "icon-address", "warning", "basic#icons")
+def icon_address(dated: DatedItem) -> Iterator[Problem]:
     """The address of an icon is neither `https:` nor `data:`.
 
     Why: clients must reject other schemes, and careful ones refuse `http:`; users see no icon.
     Fix: serve the icon over HTTPS, or embed it as a `data:` URI.
     """
-    for at, icon in _icons(judged.item):
+    for at, icon in _icons(dated.item):
         source = icon.get("src") if isinstance(icon, dict) else None
         if isinstance(source, str) and re.match(_SAFE_ICON, source) is None:
             yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-051",
-    name="icon-form",
-    severity="error",
-    category="protocol",
-    source="schema#Icon",
-    since=DIALECTS,
-    kinds=(*ITEMS, "server"),
-    marks=("icons", SERVER_ICONS),
-)
-def icon_form(judged: JudgedItem) -> Iterator[Problem]:
+@_icon_demand("SPEC-051", "icon-form", "error", "schema#Icon")
+def icon_form(dated: DatedItem) -> Iterator[Problem]:
     """An icon has no `src`, `sizes` that are not a list of `WxH` or `any`, or a `theme` other than `light` and `dark`.
 
     Why: clients that validate reject the whole list. `sizes` as one string is a form from before the release.
     Fix: write `"sizes": ["48x48"]`, and leave `theme` out if the icon suits both.
     """
-    for at, icon in _icons(judged.item):
+    for at, icon in _icons(dated.item):
         if not isinstance(icon, dict):
             yield Problem(f"the icon is {kind_of(icon)}, not an object", at)
             continue
@@ -94,28 +77,16 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
         if "sizes" in icon and not isinstance(icon["sizes"], list):
             yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{at}/sizes")
         elif "sizes" in icon:
-            odd = next(
-                (each for each in icon["sizes"] if not isinstance(each, str) or not re.fullmatch(_SIZE, each)), None
-            )
-            if odd is not None or None in icon["sizes"]:
-                what = shown(odd) if isinstance(odd, str) else kind_of(odd)
+            odd = [size for size in icon["sizes"] if not isinstance(size, str) or not re.fullmatch(_SIZE, size)]
+            if odd:
+                what = shown(odd[0]) if isinstance(odd[0], str) else kind_of(odd[0])
                 yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{at}/sizes")
         if "theme" in icon and icon["theme"] not in ("light", "dark"):
             yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-060",
-    name="meta-key-format",
-    severity="warning",
-    category="protocol",
-    source="basic#meta",
-    since=STRUCTURED,
-    kinds=ITEMS,
-    marks=("_meta",),
-)
-def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
+def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` does not have the required form.
 
     The form is `name` or `prefix/name`: the prefix is labels with dots between them, each starting with a letter; the
@@ -125,31 +96,17 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
     Fix: use a domain that you own as the prefix: `com.example/name`. FastMCP adds `_fastmcp` up to version 2;
     `include_fastmcp_meta=False` turns it off.
     """
-    for key in _meta(judged.item):
+    for key in _meta(dated.item):
         fault = _meta_key_fault(key)
         if fault is None:
             continue
-        vendor = next((each for start, each in _VENDORS.items() if key.startswith(start)), None)
-        whose = f" ({vendor} defines it)" if vendor is not None else ""
-        yield Problem(
-            f"the key {shown(key)} {fault}{whose}",
-            f"/_meta/{escape(key)}",
-            severity=None if vendor is None else "note",
-        )
+        vendor = next((name for start, name in _VENDORS.items() if key.startswith(start)), None)
+        message = f"the key {shown(key)} {fault}" + (f" ({vendor} defines it)" if vendor is not None else "")
+        yield Problem(message, f"/_meta/{escape(key)}", severity=None if vendor is None else "note")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-061",
-    name="meta-key-reserved",
-    severity="warning",
-    category="protocol",
-    source="basic#meta",
-    since=STRUCTURED,
-    kinds=ITEMS,
-    marks=("_meta",),
-)
-def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
+def meta_key_reserved(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` uses a prefix that is reserved for the protocol.
 
     Reserved are prefixes whose second label is `mcp` or `modelcontextprotocol`. Keys that the protocol defines are not
@@ -158,47 +115,28 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
     Why: a later revision may give the key another meaning.
     Fix: use a domain that you own as the prefix: `com.example/name`.
     """
-    for key in _meta(judged.item):
+    for key in _meta(dated.item):
         prefix, slash, name = key.partition("/")
-        if slash and prefix.split(".", 2)[1:2] in ([each] for each in _RESERVED):
-            if prefix == "io.modelcontextprotocol" and name in _DEFINED:
-                continue
+        is_defined = prefix == "io.modelcontextprotocol" and name in _DEFINED
+        if slash and not is_defined and not _RESERVED.isdisjoint(prefix.split(".", 2)[1:2]):
             yield Problem(f"the prefix of {shown(key)} is reserved for the protocol", f"/_meta/{escape(key)}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-070",
-    name="invalid-parameter-header",
-    severity="error",
-    category="protocol",
-    source="tools#x-mcp-header",
-    since=STATELESS,
-    marks=(ANNOTATION,),
-)
-def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+@_header_demand("SPEC-070", "invalid-parameter-header", "error")
+def invalid_parameter_header(dated: DatedItem) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
 
     Why: from revision 2026-07-28 on, clients over HTTP must drop the whole tool, so no model can call it.
     Fix: annotate only parameters of type string, integer or boolean, at the top or below `properties` alone. Give each
     a header name of its own, of letters, digits and hyphens.
     """
-    if isinstance(judged.item, Tool) and judged.item.tree is not None:
-        for node, message in header_parameters(judged.item.tree).problems:
+    if isinstance(dated.item, Tool) and dated.item.tree is not None:
+        for node, message in header_parameters(dated.item.tree).problems:
             yield Problem(message, node.pointer)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-071",
-    name="secret-parameter-header",
-    severity="warning",
-    category="security",
-    source="tools#x-mcp-header",
-    since=STATELESS,
-    marks=(ANNOTATION,),
-)
-def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+@_header_demand("SPEC-071", "secret-parameter-header", "warning", category="security")
+def secret_parameter_header(dated: DatedItem) -> Iterator[Problem]:
     """A parameter with a secret is annotated with `x-mcp-header`.
 
     The name of the parameter or of the header decides.
@@ -206,8 +144,8 @@ def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     Why: headers are visible to proxies and written to logs.
     Fix: remove the annotation; do not pass secrets as arguments at all.
     """
-    if isinstance(judged.item, Tool) and judged.item.tree is not None:
-        for path, header in header_parameters(judged.item.tree).valid:
+    if isinstance(dated.item, Tool) and dated.item.tree is not None:
+        for path, header in header_parameters(dated.item.tree).valid:
             if _says_secret(path[-1]) or _says_secret(header):
                 pointer = "".join(f"/properties/{escape(name)}" for name in path)
                 message = f"the value of {shown(path[-1])} is sent in the header `Mcp-Param-{header[:60]}`"
@@ -254,15 +192,7 @@ _CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")
 _VARIATIONS = ("list-varies", "list-order-varies")
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-204",
-    name="caching-hints",
-    severity="warning",
-    category="protocol",
-    source="caching#cacheable-results",
-    since=STATELESS,
-)
+@demand(ConnectionFacts, "SPEC-204", "caching-hints", "warning", "caching#cacheable-results", since=STATELESS)
 def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
     """A list has no valid `resultType`, `ttlMs` or `cacheScope`, or pages with different scopes.
 
@@ -274,14 +204,7 @@ def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
-    ConnectionFacts,
-    "SPEC-205",
-    name="varying-list",
-    severity="warning",
-    category="protocol",
-    source="tools#capabilities",
-    since=STATELESS,
-    compares_lists=True,
+    ConnectionFacts, "SPEC-205", "varying-list", "warning", "tools#capabilities", since=STATELESS, compares_lists=True
 )
 def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     """A second connection lists other tools, or lists them in another order.
@@ -292,15 +215,7 @@ def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _noted(facts, _VARIATIONS)
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-206",
-    name="cursor-advances",
-    severity="warning",
-    category="protocol",
-    source="pagination#response-format",
-    same_as="WIR-006",
-)
+@demand(ConnectionFacts, "SPEC-206", "cursor-advances", "warning", "pagination#response-format", same_as="WIR-006")
 def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
     """A `nextCursor` does not lead to a next page.
 
@@ -310,15 +225,7 @@ def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _noted(facts, _CURSORS)
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-207",
-    name="several-pages",
-    severity="note",
-    category="protocol",
-    source="pagination",
-    same_as="CMP-064",
-)
+@demand(ConnectionFacts, "SPEC-207", "several-pages", "note", "pagination", same_as="CMP-064")
 def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
     """The list of tools has more than one page.
 
@@ -326,21 +233,11 @@ def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
     Fix: serve all tools on one page.
     """
     if facts.tool_pages > 1:
-        pages = facts.tool_pages
-        yield Problem(
-            f"the list of tools has {pages} pages; several clients read only the first", evidence={"pages": pages}
-        )
+        message = f"the list of tools has {facts.tool_pages} pages; several clients read only the first"
+        yield Problem(message, evidence={"pages": facts.tool_pages})
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-208",
-    name="discovery",
-    severity="warning",
-    category="protocol",
-    source="discover",
-    since=STATELESS,
-)
+@demand(ConnectionFacts, "SPEC-208", "discovery", "warning", "discover", since=STATELESS)
 def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
     """A server of revision 2026-07-28 does not implement `server/discover`.
 
@@ -353,25 +250,18 @@ def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
 
 def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
     """One problem for each kind of anomaly and method."""
-    found: dict[tuple[str, str | None], list[Anomaly]] = {}
-    for each in facts.anomalies:
-        if each.kind in kinds:
-            found.setdefault((each.kind, each.method), []).append(each)
-    for (kind, method), anomalies in found.items():
-        details = list(dict.fromkeys(each.detail for each in anomalies))
+    groups: dict[tuple[str, str | None], list[Anomaly]] = {}
+    for anomaly in facts.anomalies:
+        if anomaly.kind in kinds:
+            groups.setdefault((anomaly.kind, anomaly.method), []).append(anomaly)
+    for (kind, method), anomalies in groups.items():
+        details = list(dict.fromkeys(anomaly.detail for anomaly in anomalies))
         where = f"`{method}`: " if method is not None else ""
         evidence = {"kind": kind, "count": len(anomalies), "seen": details[:_SHOWN]}
         yield Problem(f"{where}{'; '.join(details[:_SHOWN])}", evidence=evidence)
 
 
-@demand(
-    Catalog,
-    "SPEC-200",
-    name="undeclared-capability",
-    severity="error",
-    category="protocol",
-    source="tools#capabilities",
-)
+@demand(Catalog, "SPEC-200", "undeclared-capability", "error", "tools#capabilities")
 def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
     """A server offers tools, resources or prompts, but does not declare the capability.
 
@@ -393,14 +283,7 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, near=at, evidence={"capability": capability})
 
 
-@demand(
-    Catalog,
-    "SPEC-202",
-    name="server-identity",
-    severity="note",
-    category="protocol",
-    source="lifecycle#initialization",
-)
+@demand(Catalog, "SPEC-202", "server-identity", "note", "lifecycle#initialization")
 def server_identity(catalog: Catalog) -> Iterator[Problem]:
     """A server does not report its name or its version.
 
@@ -415,15 +298,7 @@ def server_identity(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(f"does not report its {key}", near=catalog.server_info_pointer, same_as=same)
 
 
-@demand(
-    Catalog,
-    "SPEC-203",
-    name="deprecated-capability",
-    severity="note",
-    category="protocol",
-    source="deprecated",
-    since=STATELESS,
-)
+@demand(Catalog, "SPEC-203", "deprecated-capability", "note", "deprecated", since=STATELESS)
 def deprecated_capability(catalog: Catalog) -> Iterator[Problem]:
     """A server declares the capability `logging`, which revision 2026-07-28 deprecates.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import STRUCTURED, demand, shown
-from mcproof.checks.subjects import JudgedItem
+from mcproof.checks.rules.spec.demand import STRUCTURED, demand, item_demand, shown
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
+    from mcproof.checks.subjects import DatedItem
     from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
@@ -32,32 +32,17 @@ _RESOURCES: tuple[Kind, ...] = ("resource", "template")
 _AUDIENCE = ("user", "assistant")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-100",
-    name="resource-uri",
-    severity="warning",
-    category="protocol",
-    source="schema#Resource",
-    kinds=("resource",),
-)
-def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-100", "resource-uri", "warning", "schema#Resource", kinds=("resource",))
+def resource_uri(dated: DatedItem) -> Iterator[Problem]:
     """The `uri` of a resource is missing, or not an absolute URI.
 
     Why: clients parse it as a URI; those that validate reject the whole list.
     Fix: start with a scheme, and escape spaces and other special characters: `notes:///my%20file`.
     """
-    yield from _required_text(judged.item, "uri", _uri_fault)
+    yield from _required_text(dated.item, "uri", _uri_fault)
 
 
-@demand(
-    Catalog,
-    "SPEC-101",
-    name="resource-uri-unique",
-    severity="warning",
-    category="protocol",
-    source="resources#resource",
-)
+@demand(Catalog, "SPEC-101", "resource-uri-unique", "warning", "resources#resource")
 def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
     """Two resources have the same `uri`.
 
@@ -67,102 +52,60 @@ def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
     yield from _repeated(catalog.resources, "uri")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-102",
-    name="resource-template",
-    severity="error",
-    category="protocol",
-    source="schema#ResourceTemplate",
-    kinds=("template",),
-)
-def resource_template(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-102", "resource-template", "error", "schema#ResourceTemplate", kinds=("template",))
+def resource_template(dated: DatedItem) -> Iterator[Problem]:
     """A `uriTemplate` is missing, or not a template of an absolute URI as RFC 6570 defines it.
 
     Why: clients cannot build a URI from it.
     Fix: start with a scheme, and write variables as `{name}`: letters, digits and underscores.
     """
-    yield from _required_text(judged.item, "uriTemplate", _template_fault)
+    yield from _required_text(dated.item, "uriTemplate", _template_fault)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-103",
-    name="template-without-variable",
-    severity="note",
-    category="protocol",
-    source="schema#ResourceTemplate",
-    kinds=("template",),
-)
-def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-103", "template-without-variable", "note", "schema#ResourceTemplate", kinds=("template",))
+def template_without_variable(dated: DatedItem) -> Iterator[Problem]:
     """A `uriTemplate` has no variable.
 
     Why: it is a single resource, which clients look for in `resources/list`.
     Fix: list it as a resource.
     """
-    template = judged.item.fields.get("uriTemplate")
+    template = dated.item.fields.get("uriTemplate")
     if isinstance(template, str) and template and "{" not in template:
         yield Problem(f"`uriTemplate` has no variable: {shown(template)}", "/uriTemplate")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-104",
-    name="https-resource",
-    severity="note",
-    category="protocol",
-    source="resources#https",
-    kinds=("resource",),
-)
-def https_resource(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-104", "https-resource", "note", "resources#https", kinds=("resource",))
+def https_resource(dated: DatedItem) -> Iterator[Problem]:
     """A resource has an `https:` URI.
 
     Why: servers should use this scheme only for what a client can fetch from the web by itself.
     Fix: none is needed if it can; otherwise use another scheme, even if the server downloads the content itself.
     """
-    uri = judged.item.fields.get("uri")
+    uri = dated.item.fields.get("uri")
     if isinstance(uri, str) and uri[:6].lower() == "https:":
         yield Problem(f"clients must be able to fetch it without the server: {shown(uri)}", "/uri")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-105",
-    name="mime-type-form",
-    severity="note",
-    category="protocol",
-    source="schema#Resource",
-    kinds=_RESOURCES,
-    marks=("mimeType",),
-)
-def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-105", "mime-type-form", "note", "schema#Resource", kinds=_RESOURCES, marks=("mimeType",))
+def mime_type_form(dated: DatedItem) -> Iterator[Problem]:
     """A `mimeType` does not have the form `type/subtype`.
 
     Why: clients choose by it how to show the content.
     Fix: write a registered type, such as `text/markdown`.
     """
-    mime = judged.item.fields["mimeType"]
+    mime = dated.item.fields["mimeType"]
     if isinstance(mime, str) and re.fullmatch(_MIME, mime) is None:
         yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-106",
-    name="resource-size",
-    severity="note",
-    category="protocol",
-    source="schema#Resource",
-    kinds=("resource",),
-    marks=("size",),
-)
-def resource_size(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-106", "resource-size", "note", "schema#Resource", kinds=("resource",), marks=("size",))
+def resource_size(dated: DatedItem) -> Iterator[Problem]:
     """The `size` of a resource is not a non-negative integer.
 
     Why: clients use it to estimate how much of the context it takes; those that validate reject the list.
     Fix: write the number of bytes, or leave it out.
     """
-    size = judged.item.fields["size"]
+    size = dated.item.fields["size"]
     is_whole = isinstance(size, int) and not isinstance(size, bool)
     if isinstance(size, float):
         is_whole = size.is_integer()
@@ -171,17 +114,16 @@ def resource_size(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`size` is {what}, not a number of bytes", "/size")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-107",
-    name="resource-annotations",
-    severity="note",
+    "resource-annotations",
+    "note",
+    "schema@2025-06-18#Annotations",
     category="annotations",
-    source="schema@2025-06-18#Annotations",
     kinds=_RESOURCES,
     marks=("annotations",),
 )
-def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
+def resource_annotations(dated: DatedItem) -> Iterator[Problem]:
     """The annotations of a resource have an invalid `audience`, `priority` or `lastModified`.
 
     `lastModified` is checked from revision 2025-06-18 on.
@@ -190,30 +132,23 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
     Fix: `audience` is a list of `user` and `assistant`, `priority` a number from 0 to 1, `lastModified` an ISO 8601
     date and time.
     """
-    annotations = judged.item.fields["annotations"]
+    annotations = dated.item.fields["annotations"]
     if not isinstance(annotations, dict):
         if annotations is not None:
             yield Problem(f"`annotations` is {kind_of(annotations)}, not an object", "/annotations")
         return
     audience, priority = annotations.get("audience", []), annotations.get("priority", 0)
-    if not isinstance(audience, list) or any(each not in _AUDIENCE for each in audience):
+    if not isinstance(audience, list) or any(role not in _AUDIENCE for role in audience):
         yield Problem("`audience` is not a list of `user` and `assistant`", "/annotations/audience")
     if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= 1:
         yield Problem("`priority` is not a number from 0 to 1", "/annotations/priority")
-    if "lastModified" in annotations and judged.revision >= STRUCTURED:
+    if "lastModified" in annotations and dated.revision >= STRUCTURED:
         moment = annotations["lastModified"]
         if not isinstance(moment, str) or re.fullmatch(_MOMENT, moment) is None:
             yield Problem("`lastModified` is not an ISO 8601 date and time", "/annotations/lastModified")
 
 
-@demand(
-    Catalog,
-    "SPEC-110",
-    name="prompt-form",
-    severity="note",
-    category="protocol",
-    source="schema#Prompt",
-)
+@demand(Catalog, "SPEC-110", "prompt-form", "note", "schema#Prompt")
 def prompt_form(catalog: Catalog) -> Iterator[Problem]:
     """A prompt or one of its arguments has no name or a repeated one, or `required` is not a boolean.
 
@@ -226,10 +161,10 @@ def prompt_form(catalog: Catalog) -> Iterator[Problem]:
             yield Problem("has no name", prompt.pointer_to("name"), item=prompt, same_as="CAT-002")
         arguments = prompt.fields.get("arguments")
         names: set[str] = set()
-        for index, each in enumerate(arguments if isinstance(arguments, list) else ()):
-            if isinstance(each, dict):
-                for what, key in _argument_faults(each, names):
-                    at = f"/arguments/{index}" + (f"/{key}" if key in each else "")
+        for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+            if isinstance(argument, dict):
+                for what, key in _argument_faults(argument, names):
+                    at = f"/arguments/{index}" + (f"/{key}" if key in argument else "")
                     yield Problem(f"argument {index} {what}", at, item=prompt)
 
 
@@ -249,7 +184,7 @@ def _argument_faults(argument: dict[str, Any], names: set[str]) -> Iterator[tupl
 def _repeated(items: Iterable[Item], key: str) -> Iterator[Problem]:
     """A problem for each item but one of those with the same value: the same one, in whatever order they are listed."""
     seen: set[str] = set()
-    for item in sorted(items, key=lambda each: each.given_name):
+    for item in sorted(items, key=attrgetter("given_name")):
         value = item.fields.get(key)
         if isinstance(value, str):
             if value in seen:

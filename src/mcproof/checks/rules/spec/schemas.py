@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
-from mcproof.checks.subjects import JudgedItem
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import (
     NO_PARAMETERS,
@@ -22,10 +23,8 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from mcproof.checks.subjects import DatedItem
     from mcproof.core.schema.references import Reference
-    from mcproof.core.schema.tree import SchemaTree
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"
@@ -35,90 +34,68 @@ _FOREIGN = {
 }
 """The keywords of other dialects that each dialect ignores, with what it has instead."""
 
+_schema_demand = partial(item_demand, category="schema")
+_validity_demand = partial(_schema_demand, source="basic#schema-validation", since=DIALECTS)
+_dialect_demand = partial(_schema_demand, source="basic#schema-dialect", since=DIALECTS)
+_WELL_FORMED = "tool_input_schemas_well_formed"
 
-@demand(
-    JudgedItem,
-    "SPEC-010",
-    name="input-schema-object",
-    severity="error",
-    category="schema",
-    source="tools#tool",
-    marks=(ODD_ROOT,),
-    same_as="tool-no-schema",
-)
-def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+
+@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", marks=(ODD_ROOT,), same_as="tool-no-schema")
+def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """`inputSchema` is null or another value that is not an object.
 
     Why: it must be a JSON Schema object; clients that validate the list reject all of it.
     Fix: write an object; for a tool without parameters, `{"type": "object", "properties": {}}`.
     """
-    fields = judged.item.fields
+    fields = dated.item.fields
     if "inputSchema" in fields and not isinstance(fields["inputSchema"], dict):
         yield Problem(f"`inputSchema` is {kind_of(fields['inputSchema'])}, not an object", _INPUT)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-011",
-    name="input-schema-type",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
+    "input-schema-type",
+    "error",
+    "schema#Tool.inputSchema",
     marks=(ODD_ROOT,),
     same_as="tool-schema-not-object",
 )
-def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an input schema is not exactly `"object"`.
 
     Why: the protocol requires that value; clients built on the TypeScript SDK reject the whole list because of one
     such tool.
     Fix: set `"type": "object"` at the root of the schema.
     """
-    schema = _tool(judged).schema
+    schema = _tool(dated).schema
     if schema is not None and schema.get("type") != "object":
         yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-012",
-    name="property-schema-object",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
-    until=DIALECTS,
-    marks=(ODD,),
-)
-def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,))
+def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
 
     Why: up to revision 2025-11-25 the protocol allows only objects there; clients that validate reject the whole list.
     Fix: write `{}` instead of `true`, and leave out a parameter that accepts nothing.
     """
-    schema = _tool(judged).schema or {}
+    schema = _tool(dated).schema or {}
     declared = schema.get("properties", {})
     if not isinstance(declared, dict):
         yield Problem(f"`properties` is {kind_of(declared)}, not an object", f"{_INPUT}/properties", same_as="CAT-007")
         return
-    for name, each in declared.items():
-        if not isinstance(each, dict):
+    for name, declared_schema in declared.items():
+        if not isinstance(declared_schema, dict):
             at = f"{_INPUT}/properties/{escape(name)}"
-            same = None if isinstance(each, bool) else "CAT-007"
-            yield Problem(f"the schema of {shown(name)} is {kind_of(each)}, not an object", at, name, same_as=same)
+            same = None if isinstance(declared_schema, bool) else "CAT-007"
+            message = f"the schema of {shown(name)} is {kind_of(declared_schema)}, not an object"
+            yield Problem(message, at, name, same_as=same)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-013",
-    name="required-list",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
-    until=DIALECTS,
-    marks=(ODD,),
-    same_as="CAT-007",
+@_schema_demand(
+    "SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,), same_as="CAT-007"
 )
-def required_list(judged: JudgedItem) -> Iterator[Problem]:
+def required_list(dated: DatedItem) -> Iterator[Problem]:
     """`required` of an input schema is not a list of strings.
 
     Later revisions leave this to the dialect (SPEC-014).
@@ -126,30 +103,20 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients that validate reject the whole list; `null` is the usual form of this fault.
     Fix: list the names of the required parameters, or leave `required` out.
     """
-    schema = _tool(judged).schema or {}
+    schema = _tool(dated).schema or {}
     if "required" not in schema:
         return
     required = schema["required"]
     if not isinstance(required, list):
         yield Problem(f"`required` is {kind_of(required)}, not a list of strings", f"{_INPUT}/required")
         return
-    for index, each in enumerate(required):
-        if not isinstance(each, str):
-            yield Problem(f"`required` has {kind_of(each)}, not only strings", f"{_INPUT}/required/{index}")
+    for index, name in enumerate(required):
+        if not isinstance(name, str):
+            yield Problem(f"`required` has {kind_of(name)}, not only strings", f"{_INPUT}/required/{index}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-014",
-    name="input-schema-valid",
-    severity="error",
-    category="schema",
-    source="basic#schema-validation",
-    since=DIALECTS,
-    marks=(ODD,),
-    same_as="MP005",
-)
-def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+@_validity_demand("SPEC-014", "input-schema-valid", "error", marks=(ODD,), same_as="MP005")
+def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
 
     Unknown dialects are not checked. A schema written for draft-07 that does not declare it is judged by 2020-12,
@@ -158,23 +125,14 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Why: schemas must be valid; clients that validate them refuse the tool or the whole list.
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
-    tool = _tool(judged)
-    if tool.tree is not None and judged.revision >= DIALECTS:
-        found = objections(tool.tree.root, tool.tree.deepest)
-        yield from _first([each for each in found if not _is_reported(each[0], judged.revision)], _INPUT)
+    tool = _tool(dated)
+    if tool.tree is not None and dated.revision >= DIALECTS:
+        faults = objections(tool.tree.root, tool.tree.deepest)
+        yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-015",
-    name="schema-dialect",
-    severity="note",
-    category="schema",
-    source="basic#schema-dialect",
-    since=DIALECTS,
-    marks=("$schema", OUTPUT_DIALECT),
-)
-def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
+@_dialect_demand("SPEC-015", "schema-dialect", "note", marks=("$schema", OUTPUT_DIALECT))
+def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
 
     It is a warning for an output schema: some clients then refuse every result of the tool.
@@ -182,25 +140,26 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     Why: a client need not support another dialect, and may refuse the tool.
     Fix: leave `$schema` out, and use keywords that mean the same in 2020-12.
     """
-    for key, severity in (("inputSchema", "note"), ("outputSchema", "warning")):
-        schema = judged.item.fields.get(key)
+    for key, words, severity in (
+        ("inputSchema", "input schema", "note"),
+        ("outputSchema", "output schema", "warning"),
+    ):
+        schema = dated.item.fields.get(key)
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if isinstance(named, str) and _address(named) != _NEWEST:
-            message = f"the {_words(key)} declares the dialect {shown(named)}; clients need only support 2020-12"
+            message = f"the {words} declares the dialect {shown(named)}; clients need only support 2020-12"
             yield Problem(message, f"/{key}/$schema", severity=severity)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-016",
-    name="external-reference",
-    severity="warning",
-    category="schema",
-    source="basic@2026-07-28#ref-resolution",
+    "external-reference",
+    "warning",
+    "basic@2026-07-28#ref-resolution",
     marks=(EXTERNAL, OUTPUT_EXTERNAL),
-    same_as="tool_input_schemas_well_formed",
+    same_as=_WELL_FORMED,
 )
-def external_reference(judged: JudgedItem) -> Iterator[Problem]:
+def external_reference(dated: DatedItem) -> Iterator[Problem]:
     """A schema refers to another document.
 
     It is an error from revision 2026-07-28 on, which forbids clients to fetch it.
@@ -208,46 +167,34 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients do not fetch other documents, so they reject the schema or validate nothing.
     Fix: copy the referenced schema into `$defs` and refer to it there.
     """
-    severity = "error" if judged.revision >= STATELESS else None
-    for each in _references(judged):
-        if not each.is_local:
-            message = f"`{each.keyword}` refers to another document: {shown(each.text)}"
-            yield Problem(message, each.holder.pointer, severity=severity)
+    severity = "error" if dated.revision >= STATELESS else None
+    for reference in _references(dated):
+        if not reference.is_local:
+            message = f"`{reference.keyword}` refers to another document: {shown(reference.text)}"
+            yield Problem(message, reference.holder.pointer, severity=severity)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-017",
-    name="unresolved-reference",
-    severity="warning",
-    category="schema",
-    source="basic#schema-validation",
-    since=DIALECTS,
-    marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE),
-    same_as="tool_input_schemas_well_formed",
+@_validity_demand(
+    "SPEC-017", "unresolved-reference", "warning", marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE), same_as=_WELL_FORMED
 )
-def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
+def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     """A reference inside a schema leads nowhere.
 
     Why: the schema is not valid; clients refuse the tool, or validate nothing.
     Fix: define what the reference names in `$defs`, or correct the name.
     """
-    for each in _references(judged):
-        if each.is_local and not each.is_resolved:
-            yield Problem(f"`{each.keyword}` leads nowhere: {shown(each.text)}", each.holder.pointer)
+    for reference in _references(dated):
+        if reference.is_local and not reference.is_resolved:
+            yield Problem(f"`{reference.keyword}` leads nowhere: {shown(reference.text)}", reference.holder.pointer)
 
 
-@demand(
-    JudgedItem,
+@_dialect_demand(
     "SPEC-018",
-    name="foreign-keyword",
-    severity="warning",
-    category="schema",
-    source="basic#schema-dialect",
-    since=DIALECTS,
+    "foreign-keyword",
+    "warning",
     marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
-def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
+def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.
 
     Checked are `definitions`, `dependencies` and a list of `items` in 2020-12, and `$defs` and `prefixItems` in
@@ -257,8 +204,11 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
     Why: a validator ignores keywords that its dialect does not have, so the constraint is lost without a word.
     Fix: use the keyword of the dialect that the message names.
     """
-    for tree in _trees(_tool(judged)):
-        dialect, is_declared = _dialect(tree.root)
+    tool = _tool(dated)
+    for tree in filter(None, (tool.tree, tool.output_tree)):
+        declared = tree.root.get("$schema")
+        is_declared = isinstance(declared, str)
+        dialect = _address(declared).rpartition("/")[0].rpartition("/")[2] if isinstance(declared, str) else "2020-12"
         foreign = _FOREIGN.get(dialect, {})
         for node in tree.nodes:
             schema = node.schema
@@ -272,40 +222,30 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
                 yield Problem("a list of `items` is `prefixItems` in 2020-12", f"{node.pointer}/items")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-019",
-    name="no-parameters-open",
-    severity="note",
-    category="schema",
-    source="tools#tool",
-    since=DIALECTS,
-    marks=(NO_PARAMETERS,),
-)
-def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
+@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS, marks=(NO_PARAMETERS,))
+def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     """A tool without parameters does not declare that it has none.
 
     Why: the schema accepts any arguments; the specification recommends one that accepts only an empty object.
     Fix: write `{"type": "object", "properties": {}, "additionalProperties": false}`. The specification's own form has
     no `properties`, which OpenAI models refuse (CMP-012).
     """
-    schema = _tool(judged).schema
-    if schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE and _is_open(schema):
+    schema = _tool(dated).schema
+    is_bare = schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE
+    if schema and is_bare and not schema.get("properties") and schema.get("additionalProperties", True) in (True, {}):
         yield Problem("has no parameters, but accepts any: `additionalProperties` is not false", _INPUT)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-020",
-    name="output-schema-type",
-    severity="error",
-    category="schema",
-    source="schema#Tool.outputSchema",
+    "output-schema-type",
+    "error",
+    "schema#Tool.outputSchema",
     since=STRUCTURED,
     until=DIALECTS,
     marks=(ODD_OUTPUT,),
 )
-def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an output schema is not `"object"`.
 
     Revision 2026-07-28 allows any type; a server must not send such a schema to older clients.
@@ -313,7 +253,7 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients that validate reject the whole list.
     Fix: wrap the value: `{"type": "object", "properties": {"result": …}}`.
     """
-    schema = judged.item.fields.get("outputSchema")
+    schema = dated.item.fields.get("outputSchema")
     if isinstance(schema, dict):
         if schema.get("type") != "object":
             yield Problem(f"the output schema {_type_in_words(schema)}", _OUTPUT)
@@ -321,17 +261,8 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-021",
-    name="output-schema-valid",
-    severity="error",
-    category="schema",
-    source="basic#schema-validation",
-    since=DIALECTS,
-    marks=(ODD_OUTPUT,),
-)
-def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+@_validity_demand("SPEC-021", "output-schema-valid", "error", marks=(ODD_OUTPUT,))
+def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
 
     Unknown dialects are not checked.
@@ -339,7 +270,7 @@ def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Why: schemas must be valid; clients then refuse the tool, or every result of it.
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
-    tree = _tool(judged).output_tree
+    tree = _tool(dated).output_tree
     if tree is not None:
         yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
 
@@ -350,25 +281,22 @@ _BARE = frozenset(
 """The keywords of a schema that declares no parameters in another way."""
 
 
-def _tool(judged: JudgedItem) -> Tool:
-    assert isinstance(judged.item, Tool)  # noqa: S101 (by the kinds of these rules)
-    return judged.item
+def _tool(dated: DatedItem) -> Tool:
+    assert isinstance(dated.item, Tool)  # noqa: S101 (by the kinds of these rules)
+    return dated.item
 
 
-def _is_open(schema: dict[str, Any]) -> bool:
-    return not schema.get("properties") and schema.get("additionalProperties", True) in (True, {})
-
-
-def _first(found: list[tuple[str, str]], base: str) -> Iterator[Problem]:
+def _first(faults: list[tuple[str, str]], base: str) -> Iterator[Problem]:
     """The first of the errors of a schema, with the number of others."""
-    if found:
-        pointer, message = found[0]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if faults:
+        pointer, message = faults[0]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         yield Problem(f"invalid schema: {message}{more}", f"{base}{pointer}")
 
 
 def _is_reported(pointer: str, revision: str) -> bool:
     """Whether SPEC-011, 012 or 013 reports the value at a pointer in an input schema."""
+    # Those rules say it in plainer words, and one fault is reported once.
     if pointer == "/type":
         return True
     if revision > DIALECTS:
@@ -384,38 +312,16 @@ def _type_in_words(schema: dict[str, Any]) -> str:
     return f"is of type {shown(named) if isinstance(named, str) else kind_of(named)}; it must be `object`"
 
 
-def _words(key: str) -> str:
-    return "input schema" if key == "inputSchema" else "output schema"
-
-
 def _address(named: str) -> str:
     return named.partition("://")[2].removesuffix("#")
 
 
-class _Dialect(NamedTuple):
-    name: str
-    is_declared: bool
-
-
-def _dialect(schema: dict[str, Any]) -> _Dialect:
-    named = schema.get("$schema")
-    if not isinstance(named, str):
-        return _Dialect("2020-12", is_declared=False)
-    return _Dialect(_address(named).rpartition("/")[0].rpartition("/")[2], is_declared=True)
-
-
-def _references(judged: JudgedItem) -> Iterator[Reference]:
-    tool = _tool(judged)
+def _references(dated: DatedItem) -> Iterator[Reference]:
+    tool = _tool(dated)
     if tool.tree is not None and tool.tree.holders:
         yield from tool.tree.references.all
+    # The tree of an output schema is made on demand, and few tools have references there.
     if OUTPUT_REFERENCE in tool.marks:
         tree = tool.output_tree
         if tree is not None and tree.holders:
             yield from tree.references.all
-
-
-def _trees(tool: Tool) -> Iterator[SchemaTree]:
-    """The schemas of a tool."""
-    for tree in (tool.tree, tool.output_tree):
-        if tree is not None:
-            yield tree

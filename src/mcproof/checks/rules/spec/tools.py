@@ -6,11 +6,13 @@ Those about input and output schemas are in `schemas`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
-from mcproof.checks.subjects import DatedCatalog, JudgedItem
+from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
+from mcproof.checks.subjects import DatedCatalog, DatedItem
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.catalog.tool_marks import (
     HINTS,
@@ -26,8 +28,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.catalog.model import Kind, Tool
 
 
@@ -47,23 +47,19 @@ _ADDED = {
 """The members that a revision added. Many SDKs send `execution` in any revision, which harms nobody."""
 
 
-@demand(
-    JudgedItem,
-    "SPEC-030",
-    name="annotation-type",
-    severity="error",
-    category="annotations",
-    source="schema#ToolAnnotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
+_hint_demand = partial(
+    item_demand, source="schema#ToolAnnotations", category="annotations", since=ANNOTATED, marks=(ODD_ANNOTATIONS,)
 )
-def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
+
+
+@_hint_demand("SPEC-030", "annotation-type", "error")
+def annotation_type(dated: DatedItem) -> Iterator[Problem]:
     """A hint of a tool's annotations is not a boolean, or their title is not a string.
 
     Why: clients built on the TypeScript and Rust SDKs reject the whole list because of one such tool.
     Fix: write `true` or `false` without quotes; the title is a string.
     """
-    hints = _annotations(judged)
+    hints = _annotations(dated)
     for key in HINTS:
         if hints.get(key) is not None and not isinstance(hints[key], bool):
             yield Problem(f"`{key}` is {kind_of(hints[key])}, not a boolean", f"/annotations/{key}")
@@ -71,136 +67,95 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"the title is {kind_of(hints['title'])}, not a string", "/annotations/title")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-031",
-    name="unknown-annotation",
-    severity="note",
-    category="annotations",
-    source="schema#ToolAnnotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
-)
-def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
+@_hint_demand("SPEC-031", "unknown-annotation", "note")
+def unknown_annotation(dated: DatedItem) -> Iterator[Problem]:
     """A tool's annotations have a member that the protocol does not define.
 
     Why: clients ignore it.
     Fix: correct the name of the hint, or move the member into `_meta`.
     """
-    for key in _annotations(judged):
+    for key in _annotations(dated):
         if key not in HINTS and key != "title":
             yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-032",
-    name="contradicting-hints",
-    severity="warning",
-    category="annotations",
-    source="schema#ToolAnnotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
-)
-def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
+@_hint_demand("SPEC-032", "contradicting-hints", "warning")
+def contradicting_hints(dated: DatedItem) -> Iterator[Problem]:
     """A tool is annotated as both read-only and destructive.
 
     Why: a destructive tool changes something. Clients that trust `readOnlyHint` do not ask the user before a call.
     Fix: remove the wrong hint.
     """
-    hints = _annotations(judged)
+    hints = _annotations(dated)
     if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
         yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-034",
-    name="two-titles",
-    severity="note",
-    category="annotations",
-    source="schema#Tool",
-    since=STRUCTURED,
-    marks=(ODD_TITLE,),
+@item_demand(
+    "SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED, marks=(ODD_TITLE,)
 )
-def two_titles(judged: JudgedItem) -> Iterator[Problem]:
+def two_titles(dated: DatedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
 
     Why: clients prefer `title`; older ones know only `annotations.title`, so users see different names.
     Fix: make them equal, or remove `annotations.title`.
     """
-    title, other = judged.item.fields.get("title"), _annotations(judged).get("title")
+    title, other = dated.item.fields.get("title"), _annotations(dated).get("title")
     if isinstance(title, str) and isinstance(other, str) and title != other:
         yield Problem(f"`title` is {shown(title)}, `annotations.title` is {shown(other)}", "/annotations/title")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-035",
-    name="empty-title",
-    severity="note",
+    "empty-title",
+    "note",
+    "schema#BaseMetadata",
     category="naming",
-    source="schema#BaseMetadata",
     since=STRUCTURED,
     kinds=ITEMS,
     marks=(ODD_TITLE,),
 )
-def empty_title(judged: JudgedItem) -> Iterator[Problem]:
+def empty_title(dated: DatedItem) -> Iterator[Problem]:
     """A title is empty.
 
     Why: clients show the title instead of the name, so users see nothing.
     Fix: write a title, or leave it out; clients then show the name.
     """
-    title = judged.item.fields.get("title")
+    title = dated.item.fields.get("title")
     if isinstance(title, str) and not title.strip():
         yield Problem("`title` is empty", "/title")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-040",
-    name="null-member",
-    severity="error",
-    category="protocol",
-    source="schema#Tool",
-    kinds=ITEMS,
-    marks=(NULL, ODD_ANNOTATIONS),
-    same_as="CAT-006",
+@item_demand(
+    "SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, marks=(NULL, ODD_ANNOTATIONS), same_as="CAT-006"
 )
-def null_member(judged: JudgedItem) -> Iterator[Problem]:
+def null_member(dated: DatedItem) -> Iterator[Problem]:
     """An optional member is null.
 
     Why: optional members may be left out, but not be null; clients built on the TypeScript SDK reject the whole list.
     Fix: leave the member out. In Python, serialize with `exclude_none=True`.
     """
-    item = judged.item
+    item = dated.item
     for key in _OPTIONAL[item.kind]:
         if key in item.fields and item.fields[key] is None:
             yield Problem(f"`{key}` is null", f"/{key}")
     if item.kind == "tool":
-        hints = _annotations(judged)
+        hints = _annotations(dated)
         for key in ("title", *HINTS):
             if key in hints and hints[key] is None:
                 yield Problem(f"`{key}` is null", f"/annotations/{key}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-041",
-    name="task-support",
-    severity="note",
-    category="protocol",
-    source="schema@2025-11-25#ToolExecution",
-    since=DIALECTS,
-    marks=("execution",),
+@item_demand(
+    "SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS, marks=("execution",)
 )
-def task_support(judged: JudgedItem) -> Iterator[Problem]:
+def task_support(dated: DatedItem) -> Iterator[Problem]:
     """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
 
     Why: clients ignore it, or refuse the tool.
     Fix: use `forbidden`, `optional` or `required`; leave `execution` out from revision 2026-07-28 on.
     """
-    execution = judged.item.fields["execution"]
+    execution = dated.item.fields["execution"]
     if execution is None:
         return  # SPEC-040
     if not isinstance(execution, dict):
@@ -210,28 +165,21 @@ def task_support(judged: JudgedItem) -> Iterator[Problem]:
     if support not in _SUPPORT:
         what = shown(support) if isinstance(support, str) else kind_of(support)
         yield Problem(f"`taskSupport` is {what}, not one of {', '.join(_SUPPORT)}", "/execution/taskSupport")
-    elif judged.revision > DIALECTS and support != "forbidden":
+    elif dated.revision > DIALECTS and support != "forbidden":
         yield Problem(f"`taskSupport` is `{support}`, which this revision does not have", "/execution/taskSupport")
 
 
-@demand(
-    Catalog,
-    "SPEC-042",
-    name="task-capability",
-    severity="note",
-    category="protocol",
-    source="tools#tool",
-    since=DIALECTS,
-    until=DIALECTS,
-)
+@demand(Catalog, "SPEC-042", "task-capability", "note", "tools#tool", since=DIALECTS, until=DIALECTS)
 def task_capability(catalog: Catalog) -> Iterator[Problem]:
     """A tool supports tasks, but the server does not declare that it does.
 
     Why: clients ignore `taskSupport` without the capability `tasks.requests.tools.call`.
     Fix: declare the capability, or leave `execution` out.
     """
-    capabilities = catalog.capabilities
-    if capabilities is None or _member(capabilities, "tasks", "requests", "tools", "call") is not None:
+    support: Any = catalog.capabilities
+    for key in ("tasks", "requests", "tools", "call"):
+        support = support.get(key) if isinstance(support, dict) else None
+    if catalog.capabilities is None or support is not None:
         return
     for tool in catalog.tools:
         execution = tool.fields.get("execution")
@@ -241,35 +189,19 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, "/execution/taskSupport", item=tool)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-043",
-    name="unknown-member",
-    severity="note",
-    category="protocol",
-    source="schema#Tool",
-    marks=(UNKNOWN,),
-)
-def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool", marks=(UNKNOWN,))
+def unknown_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has a member that no revision defines.
 
     Why: clients ignore it; a mistyped name loses its value without a word.
     Fix: correct the name, or move the member into `_meta`.
     """
-    for key in judged.item.fields:
+    for key in dated.item.fields:
         if key not in TOOL_MEMBERS:
             yield Problem(f"a tool has no member {shown(key)}", f"/{escape(key)}")
 
 
-@demand(
-    DatedCatalog,
-    "SPEC-044",
-    name="later-member",
-    severity="note",
-    category="protocol",
-    source="schema#Tool",
-    until=DIALECTS,
-)
+@demand(DatedCatalog, "SPEC-044", "later-member", "note", "schema#Tool", until=DIALECTS)
 def later_member(dated: DatedCatalog) -> Iterator[Problem]:
     """Items have a member that a later revision added.
 
@@ -283,26 +215,15 @@ def later_member(dated: DatedCatalog) -> Iterator[Problem]:
                 continue
             having = [item for item in items if key in item.fields]
             if having:
-                what = having[0].list_key
-                message = (
-                    f"{len(having)} of {len(items)} {what} have `{key}`, which revision {since} added; "
-                    f"the server speaks {revision}"
-                )
-                yield Problem(
-                    message, near=f"{having[0].pointer}/{key}", evidence={"member": key, "count": len(having)}
-                )
+                count = f"{len(having)} of {len(items)} {having[0].list_key}"
+                message = f"{count} have `{key}`, which revision {since} added; the server speaks {revision}"
+                evidence = {"member": key, "count": len(having)}
+                yield Problem(message, near=f"{having[0].pointer}/{key}", evidence=evidence)
 
 
-def _annotations(judged: JudgedItem) -> dict[str, Any]:
-    annotations = judged.item.fields.get("annotations")
+def _annotations(dated: DatedItem) -> dict[str, Any]:
+    annotations = dated.item.fields.get("annotations")
     return annotations if isinstance(annotations, dict) else {}
-
-
-def _member(value: Any, *keys: str) -> Any:
-    """The value at a path of members; None if there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 LONGEST_NAME = 128
@@ -310,22 +231,14 @@ _UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 
 
-@demand(
-    JudgedItem,
-    "SPEC-001",
-    name="tool-required-member",
-    severity="error",
-    category="protocol",
-    source="schema#Tool",
-    marks=(ODD_NAME, ODD_ROOT),
-)
-def required_member(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool", marks=(ODD_NAME, ODD_ROOT))
+def required_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has no `name`, a name that is not a string, or no `inputSchema`.
 
     Why: both are required; clients that validate the list reject all of it, with every other tool.
     Fix: give the tool a name and an `inputSchema`; without parameters, `{"type": "object", "properties": {}}`.
     """
-    item = judged.item
+    item = dated.item
     if not item.is_object:
         return  # CAT-001
     if "name" not in item.fields:
@@ -336,24 +249,23 @@ def required_member(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("has no `inputSchema`", same_as="tool-no-schema")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-002",
-    name="tool-name-format",
-    severity="warning",
+    "tool-name-format",
+    "warning",
+    "tools#tool-names",
     category="naming",
-    source="tools#tool-names",
     since=DIALECTS,
     marks=(ODD_NAME,),
     same_as="tool-name-convention",
 )
-def name_format(judged: JudgedItem) -> Iterator[Problem]:
+def name_format(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name is empty, longer than 128 characters, or has other characters than letters, digits, `_`, `-`, `.`.
 
     Why: clients use names in identifiers and prefixes; other characters are replaced or refused.
     Fix: use 1 to 128 ASCII letters, digits, underscores, hyphens and dots.
     """
-    name = judged.item.fields.get("name")
+    name = dated.item.fields.get("name")
     if not isinstance(name, str):
         return
     if not name:
@@ -367,10 +279,10 @@ def name_format(judged: JudgedItem) -> Iterator[Problem]:
 @demand(
     Catalog,
     "SPEC-003",
-    name="tool-name-unique",
-    severity="warning",
+    "tool-name-unique",
+    "warning",
+    "tools#tool",
     category="naming",
-    source="tools#tool",
     same_as="server-duplicate-tools",
 )
 def name_unique(catalog: Catalog) -> Iterator[Problem]:
@@ -389,16 +301,8 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"several tools are named {names}", near=f"{next(iter(repeated.values())).pointer}/name")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-004",
-    name="tool-name-ends",
-    severity="note",
-    category="naming",
-    source=_SDK_NAMES,
-    marks=(ODD_NAME,),
-)
-def name_ends(judged: JudgedItem) -> Iterator[Problem]:
+@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming", marks=(ODD_NAME,))
+def name_ends(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name starts or ends with `-` or `.`.
 
     The specification allows it; the Python SDK warns about it.
@@ -406,6 +310,6 @@ def name_ends(judged: JudgedItem) -> Iterator[Problem]:
     Why: shells and clients that build longer names from it misread it.
     Fix: start and end the name with a letter or a digit.
     """
-    name = judged.item.name
+    name = dated.item.name
     if name and (name[0] in "-." or name[-1] in "-."):
         yield Problem(f"the name {'starts' if name[0] in '-.' else 'ends'} with `-` or `.`", "/name")

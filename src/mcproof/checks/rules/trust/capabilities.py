@@ -5,6 +5,7 @@ What a tool can do is found in `checks.behaviour`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from mcproof.checks.rules.trust.rule import few, identity, if_open, near, tools_
 from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from mcproof.checks.behaviour.capabilities import Capability, CapabilityMatch
     from mcproof.checks.rule import Check
     from mcproof.core.catalog.model import Tool
@@ -30,7 +29,7 @@ _MATCHES = identity("matches", "toolName", "keyword")
 def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable[[Check[Catalog]], Check[Catalog]]:
     """Register a rule about tools with one capability; a critical one blocks a server that anyone can reach."""
     hard_fail = if_open if severity == "critical" else None
-    return surface_rule(id, name=name, severity=severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)
+    return surface_rule(id, name, severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)
 
 
 @lru_cache(maxsize=1)  # for all rules that check a catalog, one after the other
@@ -41,16 +40,18 @@ def capability_matches(catalog: Catalog) -> list[tuple[Tool, CapabilityMatch]]:
     return [(tool, match) for tool in catalog.tools if tool.knows("/name") for match in capabilities_of(tool)]
 
 
-def _tools_with(catalog: Catalog, capability: Capability, what: str) -> Iterator[Problem]:
-    """One problem with all tools that have a capability."""
+def _tools_with(
+    catalog: Catalog, capability: Capability, what: str, entries: str = "matches", word: str = "keyword"
+) -> Iterator[Problem]:
+    """One problem with all tools that have a capability; the evidence has `entries`, each with the `word`."""
     found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == capability]
     if found:
         matches = [
-            {"toolName": tool.label, "keyword": match.keyword, "source": match.source, "why": match.why}
+            {"toolName": tool.label, word: match.keyword, "source": match.source, "why": match.why}
             for tool, match in found
         ]
         message = tools_that([tool.label for tool, _ in found], what)
-        yield Problem(message, evidence={"matches": matches}, near=near(found[0][0]))
+        yield Problem(message, evidence={entries: matches}, near=near(found[0][0]))
 
 
 @_capability_rule("no_public_code_execution_tools", "code-execution-tools", "critical", 14)
@@ -106,8 +107,8 @@ def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
 
 @surface_rule(
     "no_public_destructive_tools",
-    name="destructive-tools",
-    severity="high",
+    "destructive-tools",
+    "high",
     weight=8,
     sums_up=identity("destructiveTools", "toolName", "verb"),
 )
@@ -120,14 +121,7 @@ def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
     Why: a model that misunderstands, or is misled, may destroy data for good.
     Fix: archive instead of deleting, ask for confirmation, or require authorization.
     """
-    found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == "delete_data"]
-    if found:
-        tools = [
-            {"toolName": tool.label, "verb": match.keyword, "source": match.source, "why": match.why}
-            for tool, match in found
-        ]
-        message = tools_that([tool.label for tool, _ in found], "can delete data")
-        yield Problem(message, evidence={"destructiveTools": tools}, near=near(found[0][0]))
+    yield from _tools_with(catalog, "delete_data", "can delete data", "destructiveTools", "verb")
 
 
 @_capability_rule("no_public_send_message_tools", "send-message-tools", "high", 6)
@@ -172,19 +166,12 @@ def no_pii_keywords_in_tool_surface(catalog: Catalog) -> Iterator[Problem]:
     """
     from mcproof.checks.behaviour.capabilities import personal_data_in
 
-    matches = []
-    first = None
-    for tool in catalog.tools:
-        found = personal_data_in(tool) if tool.knows("/name") else []
-        matches += [
-            {"toolName": tool.label, "keyword": word.keyword, "source": word.source, "why": word.why} for word in found
-        ]
-        first = first or (tool if found else None)
-    if first is not None:
-        tools = dict.fromkeys(match["toolName"] for match in matches)
-        words = few((match["keyword"] for match in matches), quote="")
-        message = f"{tools_that([*tools], 'may handle personal data')} ({words})"
-        yield Problem(message, evidence={"matches": matches}, near=near(first))
+    words = [(tool, word) for tool in catalog.tools if tool.knows("/name") for word in personal_data_in(tool)]
+    if words:
+        matches = [{"toolName": tool.label, **word._asdict()} for tool, word in words]
+        message = tools_that([tool.label for tool, _ in words], "may handle personal data")
+        shown = few((word.keyword for _, word in words), quote="")
+        yield Problem(f"{message} ({shown})", evidence={"matches": matches}, near=near(words[0][0]))
 
 
 _EFFECTS = ("delete_data", "write_files", "financial_action", "send_message", "admin_control", "execute_code")
@@ -195,8 +182,8 @@ _DESTRUCTIVE = ("delete_data", "write_files", "financial_action")
 
 @surface_rule(
     "tool_annotations_consistent",
-    name="inconsistent-annotations",
-    severity="high",
+    "inconsistent-annotations",
+    "high",
     weight=6,
     sums_up=identity("hits", "toolName", "kind"),
 )
@@ -210,47 +197,37 @@ def tool_annotations_consistent(catalog: Catalog) -> Iterator[Problem]:
     Fix: set `readOnlyHint` only on tools without effects, and `destructiveHint` on those that delete or overwrite.
     """
     by_tool = _matches_by_tool(catalog)
-    found: list[tuple[Tool, dict[str, Any]]] = []
+    tools: list[Tool] = []
+    hits: list[dict[str, Any]] = []
     for tool in catalog.tools:
         hints = tool.fields.get("annotations")
         if not isinstance(hints, dict) or not tool.knows_all("/annotations"):
             continue
         hit = _contradiction(hints, by_tool.get(id(tool), []))
         if hit is not None:
-            found.append((tool, {"toolName": tool.label, **hit}))
-    if found:
-        message = tools_that([tool.label for tool, _ in found], "declare hints that contradict what they do")
-        if len(found) == 1:
-            message = f"{found[0][0].label}: {found[0][1]['annotation']} contradicts {found[0][1]['capabilityKind']}"
-        yield Problem(message, evidence={"hits": [hit for _, hit in found]}, near=near(found[0][0]))
+            tools.append(tool)
+            hits.append({"toolName": tool.label, **hit})
+    if hits:
+        message = tools_that([tool.label for tool in tools], "declare hints that contradict what they do")
+        if len(hits) == 1:
+            message = f"{tools[0].label}: {hits[0]['annotation']} contradicts {hits[0]['capabilityKind']}"
+        yield Problem(message, evidence={"hits": hits}, near=near(tools[0]))
 
 
 def _contradiction(hints: dict[str, Any], matches: list[CapabilityMatch]) -> dict[str, Any] | None:
     if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
-        return {
-            "kind": "readonly_and_destructive",
-            "annotation": "readOnlyHint: true, destructiveHint: true",
-            "capabilityKind": None,
-        }
+        annotation = "readOnlyHint: true, destructiveHint: true"
+        return {"kind": "readonly_and_destructive", "annotation": annotation, "capabilityKind": None}
     sure = {match.capability: match for match in matches if match.is_sure}
-    if hints.get("readOnlyHint") is True:
-        effect = next((each for each in _EFFECTS if each in sure), None)
-        if effect is not None:
-            return {
-                "kind": "readonly_but_destructive_capability",
-                "annotation": "readOnlyHint: true",
-                "capabilityKind": effect,
-                "why": sure[effect].why,
-            }
-    if hints.get("destructiveHint") is False:
-        effect = next((each for each in _DESTRUCTIVE if each in sure and _is_destructive(sure[each])), None)
-        if effect is not None:
-            return {
-                "kind": "nondestructive_but_destructive_capability",
-                "annotation": "destructiveHint: false",
-                "capabilityKind": effect,
-                "why": sure[effect].why,
-            }
+    effect = next((capability for capability in _EFFECTS if capability in sure), None)
+    if hints.get("readOnlyHint") is True and effect is not None:
+        kind, annotation = "readonly_but_destructive_capability", "readOnlyHint: true"
+        return {"kind": kind, "annotation": annotation, "capabilityKind": effect, "why": sure[effect].why}
+    destroying = (capability for capability in _DESTRUCTIVE if capability in sure)
+    effect = next((capability for capability in destroying if _is_destructive(sure[capability])), None)
+    if hints.get("destructiveHint") is False and effect is not None:
+        kind, annotation = "nondestructive_but_destructive_capability", "destructiveHint: false"
+        return {"kind": kind, "annotation": annotation, "capabilityKind": effect, "why": sure[effect].why}
     return None
 
 
@@ -267,8 +244,8 @@ def _matches_by_tool(catalog: Catalog) -> dict[int, list[CapabilityMatch]]:
 
 @surface_rule(
     "destructive_tools_declare_destructive_hint",
-    name="undeclared-destructive-tools",
-    severity="medium",
+    "undeclared-destructive-tools",
+    "medium",
     weight=4,
     chosen=("severity", "weight"),
     sums_up=identity("hits", "toolName", "capabilityKind"),
@@ -280,7 +257,7 @@ def destructive_tools_declare_destructive_hint(catalog: Catalog) -> Iterator[Pro
     Fix: set `"destructiveHint": true` in the tool's `annotations`.
     """
     by_tool = _matches_by_tool(catalog)
-    found: list[tuple[Tool, str]] = []
+    undeclared: list[tuple[Tool, str]] = []
     for tool in catalog.tools:
         hints = tool.fields.get("annotations")
         if (isinstance(hints, dict) and hints.get("destructiveHint") is True) or not tool.knows_all("/annotations"):
@@ -288,10 +265,10 @@ def destructive_tools_declare_destructive_hint(catalog: Catalog) -> Iterator[Pro
         matches = by_tool.get(id(tool), [])
         kinds = [match.capability for match in matches if match.is_sure and _is_destructive(match)]
         if kinds:
-            found.append((tool, next(kind for kind in _DESTRUCTIVE if kind in kinds)))
-    if found:
-        hits = [{"toolName": tool.label, "capabilityKind": kind} for tool, kind in found]
-        number = len(found)
-        verb = "destructive tool does" if number == 1 else "destructive tools do"
-        message = f"{number:,} {verb} not declare `destructiveHint: true`: {few(tool.label for tool, _ in found)}"
-        yield Problem(message, evidence={"hits": hits}, near=near(found[0][0]))
+            undeclared.append((tool, next(kind for kind in _DESTRUCTIVE if kind in kinds)))
+    if undeclared:
+        hits = [{"toolName": tool.label, "capabilityKind": kind} for tool, kind in undeclared]
+        verb = "destructive tool does" if len(hits) == 1 else "destructive tools do"
+        names = few(tool.label for tool, _ in undeclared)
+        message = f"{len(hits):,} {verb} not declare `destructiveHint: true`: {names}"
+        yield Problem(message, evidence={"hits": hits}, near=near(undeclared[0][0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,7 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from mcproof.checks.diff.drift import Difference, DriftKind
+    from mcproof.checks.diff.drift import DriftKind
     from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
 
@@ -101,23 +100,19 @@ def surface_drift(drift: CatalogDrift) -> Iterator[Problem]:
 
 
 def _problems(drift: CatalogDrift, *kinds: DriftKind) -> Iterator[Problem]:
-    for each in drift.of_kind(*kinds):
-        is_old = each.current_hash is None and not each.part
-        is_placed = not is_old and each.item.kind != "server"
+    for difference in drift.of_kind(*kinds):
+        item = difference.item
+        is_old = difference.current_hash is None and not difference.part
+        subject = f"{item.kind} `{item.label}` " if is_old else ""
+        detail = f": {difference.detail}" if difference.detail else ""
+        fires = f"; now reported by {', '.join(difference.fires)}" if difference.fires else ""
         yield Problem(
-            _message(drift, each, is_named=is_old),
-            at=each.pointer if not is_old else "",
-            evidence=each.evidence,
-            item=each.item if is_placed else None,
-            severity="high" if each.fires else None,
+            f"{subject}{difference.summary} since {drift.reference}{detail}{fires}",
+            at=difference.pointer if not is_old else "",
+            evidence=difference.evidence,
+            item=item if not is_old and item.kind != "server" else None,  # what is gone has no place of its own
+            severity="high" if difference.fires else None,
         )
-
-
-def _message(drift: CatalogDrift, each: Difference, *, is_named: bool) -> str:
-    subject = f"{each.item.kind} `{each.item.label}` " if is_named else ""
-    detail = f": {each.detail}" if each.detail else ""
-    fires = f"; now reported by {', '.join(each.fires)}" if each.fires else ""
-    return f"{subject}{each.summary} since {drift.reference}{detail}{fires}"
 
 
 @_last_scan_rule("no_new_tools_since_last_scan", name="new-tools")
@@ -129,7 +124,7 @@ def no_new_tools_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
 
     The last scan is the lock (`--locked`) or an earlier capture (`--against`).
     """
-    names = [each.item.label for each in drift.of_kind("new-tool")]
+    names = [difference.item.label for difference in drift.of_kind("new-tool")]
     if names:
         evidence = {"newTools": [{"toolName": name} for name in names]}
         yield Problem(f"new tools since {drift.reference}: {_few(names)}", evidence=evidence)
@@ -144,7 +139,7 @@ def tool_descriptions_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator
 
     The last scan is the lock (`--locked`) or an earlier capture (`--against`).
     """
-    names = [each.item.label for each in drift.of_kind("description")]
+    names = [difference.item.label for difference in drift.of_kind("description")]
     if names:
         evidence = {"changedDescriptions": [{"toolName": name} for name in names]}
         yield Problem(f"descriptions changed since {drift.reference}: {_few(names)}", evidence=evidence)

@@ -1,18 +1,19 @@
-"""Rules about the URL of a server, its TLS and its HTTP: they need no MCP."""
+"""Rules about what a server shows without MCP: its URL, TLS and HTTP, and its authorization.
+
+Rules about authorization judge servers that refuse access without credentials (HTTP 401 or 403).
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.connection import ServerIdentity
-from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, PerimeterFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, AuthorizationFacts, PerimeterFacts
 
 MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
 LEAST_MAX_AGE = 86_400
@@ -23,16 +24,15 @@ TRANSPORTS = ("application/json", "text/event-stream")
 _MAX_AGE = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)', re.IGNORECASE)
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_uses_https",
-    name="plain-http",
-    severity="high",
-    category="transport",
-    weight=10,
-    dimension="Transport security",
-    phase="perimeter",
+_perimeter_rule = partial(
+    trust_rule, PerimeterFacts, category="transport", dimension="Transport security", phase="perimeter"
 )
+_endpoint_rule = partial(
+    trust_rule, PerimeterFacts, category="endpoint", dimension="Endpoint hygiene", phase="perimeter"
+)
+
+
+@_perimeter_rule("transport_uses_https", "plain-http", "high", weight=10)
 def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL of the server is not https.
 
@@ -45,16 +45,7 @@ def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"the URL is `{facts.scheme}`, not https", evidence={"protocol": f"{facts.scheme}:"})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_handshake_succeeded",
-    name="untrusted-certificate",
-    severity="high",
-    category="transport",
-    weight=8,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_handshake_succeeded", "untrusted-certificate", "high", weight=8)
 def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
     """The TLS handshake fails, or the certificate is not trusted, expired, or for another host.
 
@@ -69,23 +60,13 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
     if not tls.is_completed:
         yield Problem(f"the TLS handshake fails: {tls.error}", evidence={"ok": False, "error": tls.error})
         return
-    shown = {} if tls.certificate is None else {"certificate": tls.certificate._asdict()}
-    yield Problem(
-        f"clients do not accept the certificate: {tls.error}",
-        evidence={"authorized": False, "authorizationError": tls.error, **shown},
-    )
+    evidence: dict[str, Any] = {"authorized": False, "authorizationError": tls.error}
+    if tls.certificate is not None:
+        evidence["certificate"] = tls.certificate._asdict()
+    yield Problem(f"clients do not accept the certificate: {tls.error}", evidence=evidence)
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_validates_origin",
-    name="foreign-origin-accepted",
-    severity="high",
-    category="transport",
-    weight=8,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_validates_origin", "foreign-origin-accepted", "high", weight=8)
 def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server accepts a request from a foreign website.
 
@@ -97,22 +78,11 @@ def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
     """
     probe = facts.origin
     if probe is not None and probe.status in range(200, 300):
-        yield Problem(
-            f"responds with HTTP {probe.status} to a request from the website {probe.sent}",
-            evidence={"sentOrigin": probe.sent, "status": probe.status},
-        )
+        message = f"responds with HTTP {probe.status} to a request from the website {probe.sent}"
+        yield Problem(message, evidence={"sentOrigin": probe.sent, "status": probe.status})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_uses_modern_version",
-    name="old-tls",
-    severity="medium",
-    category="transport",
-    weight=5,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_uses_modern_version", "old-tls", "medium", weight=5)
 def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server negotiates a TLS version before 1.2.
 
@@ -123,16 +93,7 @@ def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"negotiates {facts.tls.version}", evidence={"protocol": facts.tls.version})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_advertises_hsts",
-    name="no-hsts",
-    severity="low",
-    category="transport",
-    weight=3,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_advertises_hsts", "no-hsts", "low", weight=3)
 def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server does not tell browsers to use https only.
 
@@ -144,8 +105,8 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
     if facts.response is None or "transport_advertises_hsts" in facts.not_applicable:
         return
     header = facts.response.strict_transport_security
-    found = _MAX_AGE.search(header) if header is not None else None
-    seconds = None if found is None else int(found[1])
+    match = _MAX_AGE.search(header) if header is not None else None
+    seconds = None if match is None else int(match[1])
     if seconds is None or seconds < LEAST_MAX_AGE:
         what = "no `Strict-Transport-Security` header"
         if header is not None:
@@ -153,16 +114,7 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"sends {what}", evidence={"present": header is not None, "maxAgeSeconds": seconds})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_certificate_not_expiring_soon",
-    name="certificate-expires-soon",
-    severity="low",
-    category="transport",
-    weight=2,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_certificate_not_expiring_soon", "certificate-expires-soon", "low", weight=2)
 def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem]:
     """The certificate expires within 14 days, or has expired.
 
@@ -176,16 +128,7 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
         yield Problem(f"the certificate {when} {certificate.not_after}", evidence={"daysUntilExpiry": days})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_response_within_size_bound",
-    name="oversized-response",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_response_within_size_bound", "oversized-response", "info", weight=1)
 def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Problem]:
     """The response to a GET of the URL is larger than 1 MB.
 
@@ -193,22 +136,11 @@ def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Prob
     Fix: respond to GET with an event stream, or with HTTP 405.
     """
     if facts.response is not None and facts.response.is_too_large:
-        yield Problem(
-            f"the response to a GET has more than {SIZE_CAP:,} bytes",
-            evidence={"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"},
-        )
+        evidence = {"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"}
+        yield Problem(f"the response to a GET has more than {SIZE_CAP:,} bytes", evidence=evidence)
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_redirects_within_bound",
-    name="too-many-redirects",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_redirects_within_bound", "too-many-redirects", "info", weight=1)
 def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL redirects more than three times.
 
@@ -216,26 +148,12 @@ def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]
     Fix: give clients the final URL.
     """
     if facts.response is not None and facts.response.has_too_many_redirects:
-        yield Problem(
-            f"redirects more than {REDIRECT_CAP} times",
-            evidence={
-                "redirectCap": REDIRECT_CAP,
-                "error": "REDIRECT_LIMIT_EXCEEDED",
-                "redirects": [each.url for each in facts.response.redirects],
-            },
-        )
+        evidence = {"redirectCap": REDIRECT_CAP, "error": "REDIRECT_LIMIT_EXCEEDED"}
+        redirects = [redirect.url for redirect in facts.response.redirects]
+        yield Problem(f"redirects more than {REDIRECT_CAP} times", evidence={**evidence, "redirects": redirects})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_content_type_acceptable",
-    name="unacceptable-content-type",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_content_type_acceptable", "unacceptable-content-type", "info", weight=1)
 def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem]:
     """The response to the first MCP request is neither JSON nor an event stream.
 
@@ -246,22 +164,12 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
     """
     kind = facts.judged_content_type
     if kind is not None and kind not in TRANSPORTS:
-        yield Problem(
-            f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream",
-            evidence={"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"},
-        )
+        message = f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream"
+        evidence = {"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"}
+        yield Problem(message, evidence=evidence)
 
 
-@trust_rule(
-    PerimeterFacts,
-    "endpoint_no_credentials_in_url",
-    name="credentials-in-url",
-    severity="high",
-    category="endpoint",
-    weight=6,
-    dimension="Endpoint hygiene",
-    phase="perimeter",
-)
+@_endpoint_rule("endpoint_no_credentials_in_url", "credentials-in-url", "high", weight=6)
 def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL contains a credential.
 
@@ -272,21 +180,12 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     servers on this machine.
     """
     if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.not_applicable:
-        keys = ", ".join(dict.fromkeys(f"`{each.key}`" for each in facts.url_credentials))
-        hits = [{"location": each.location, "key": each.key} for each in facts.url_credentials]
+        keys = ", ".join(dict.fromkeys(f"`{credential.key}`" for credential in facts.url_credentials))
+        hits = [{"location": credential.location, "key": credential.key} for credential in facts.url_credentials]
         yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "endpoint_uses_public_host",
-    name="internal-host",
-    severity="medium",
-    category="endpoint",
-    weight=4,
-    dimension="Endpoint hygiene",
-    phase="perimeter",
-)
+@_endpoint_rule("endpoint_uses_public_host", "internal-host", "medium", weight=4)
 def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
     """The host of the URL is this machine, a private network or a private domain.
 
@@ -294,10 +193,8 @@ def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
     Fix: publish the server under a public host name; ignore this rule for servers that are meant to be local.
     """
     if facts.internal_kind is not None:
-        yield Problem(
-            f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}",
-            evidence={"hostname": facts.hostname, "reason": facts.internal_kind},
-        )
+        evidence = {"hostname": facts.hostname, "reason": facts.internal_kind}
+        yield Problem(f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}", evidence=evidence)
 
 
 HOST_KINDS = {
@@ -311,16 +208,7 @@ HOST_KINDS = {
 }
 
 
-@trust_rule(
-    PerimeterFacts,
-    "TRU-501",
-    name="foreign-host-accepted",
-    severity="medium",
-    category="transport",
-    dimension="Transport security",
-    phase="perimeter",
-    chosen=("severity", "weight"),
-)
+@_perimeter_rule("TRU-501", "foreign-host-accepted", "medium", chosen=("severity", "weight"))
 def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     """A server on this machine accepts a request for a foreign host name.
 
@@ -330,24 +218,14 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     Sent only to loopback addresses. The `Origin` check that MCP requires (`transport_validates_origin`) stops the same
     attack for requests of browsers; this is the second line of defence. An id and severity of mcproof's own.
     """
+    # DNS rebinding leads the name of a website to this machine, so that only servers here are judged.
     probe = facts.host
     if facts.is_loopback and probe is not None and probe.status in range(200, 300):
-        yield Problem(
-            f"responds with HTTP {probe.status} to a request for the host {probe.sent}",
-            evidence={"sentHost": probe.sent, "status": probe.status},
-        )
+        message = f"responds with HTTP {probe.status} to a request for the host {probe.sent}"
+        yield Problem(message, evidence={"sentHost": probe.sent, "status": probe.status})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "TRU-502",
-    name="cors-open-to-all",
-    severity="medium",
-    category="transport",
-    dimension="Transport security",
-    phase="perimeter",
-    chosen=("severity", "weight"),
-)
+@_perimeter_rule("TRU-502", "cors-open-to-all", "medium", chosen=("severity", "weight"))
 def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     """Any website may read the responses of the server.
 
@@ -361,24 +239,20 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     probe = facts.cors
     if probe is None or probe.status not in range(200, 300) or probe.allowed_origin not in ("*", probe.sent_origin):
         return
+    # Browsers send credentials only where the response names the origin, never to `*`.
     with_credentials = probe.allows_credentials and probe.allowed_origin != "*"
     what = f"`{probe.allowed_origin}`" if probe.allowed_origin == "*" else "any origin that asks"
-    yield Problem(
-        f"CORS allows {what}{' with credentials' if with_credentials else ''}",
-        evidence={
-            "sentOrigin": probe.sent_origin,
-            "allowOrigin": probe.allowed_origin,
-            "allowCredentials": probe.allows_credentials,
-        },
-        severity="high" if with_credentials or facts.is_loopback else "low",
-    )
+    message = f"CORS allows {what}{' with credentials' if with_credentials else ''}"
+    origins = {"sentOrigin": probe.sent_origin, "allowOrigin": probe.allowed_origin}
+    severity = "high" if with_credentials or facts.is_loopback else "low"
+    yield Problem(message, evidence={**origins, "allowCredentials": probe.allows_credentials}, severity=severity)
 
 
 @trust_rule(
     ServerIdentity,
     "server_identity_consistency",
-    name="unrelated-server-name",
-    severity="medium",
+    "unrelated-server-name",
+    "medium",
     category="metadata",
     weight=4,
     dimension="Metadata transparency",
@@ -396,13 +270,154 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
     words = identity.words
     if identity.not_applicable:
         return
-    known = [identity.hostname, identity.common_name, *identity.alternative_names]
-    if not any(word in name.lower() for word in words for name in known):
-        yield Problem(
-            f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`",
-            evidence={
-                "tokens": list(words),
-                "hostname": identity.hostname,
-                "certCommonName": identity.common_name or None,
-            },
-        )
+    names = [identity.hostname, identity.common_name, *identity.alternative_names]
+    if not any(word in name.lower() for word in words for name in names):
+        message = f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`"
+        shown = {"hostname": identity.hostname, "certCommonName": identity.common_name or None}
+        yield Problem(message, evidence={"tokens": list(words), **shown})
+
+
+# Authorization
+
+INSECURE_GRANTS = ("password", "implicit")
+_authorization_rule = partial(
+    trust_rule, AuthorizationFacts, category="authorization", dimension="Auth discovery posture", phase="auth-required"
+)
+
+
+@_authorization_rule("auth_supports_pkce_s256", "no-pkce", "high", weight=6)
+def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The metadata of an authorization server does not list PKCE with S256.
+
+    Why: MCP clients must refuse to log in without it; a stolen code could be exchanged for a token (RFC 7636).
+    Fix: add `S256` to `code_challenge_methods_supported`.
+    """
+    missing = [server.issuer for server in facts.servers if "S256" not in server.code_challenge_methods]
+    if missing:
+        advertised = {server.issuer: list(server.code_challenge_methods) for server in facts.servers}
+        evidence = {"missing": missing, "advertised": advertised}
+        yield Problem(f"PKCE with S256 is not advertised by {_listed(missing)}", evidence=evidence)
+
+
+@_authorization_rule("auth_no_insecure_grant_types", "insecure-grant-type", "high", weight=6)
+def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """An authorization server offers the grant type `password` or `implicit`.
+
+    Why: both hand tokens or passwords to places where others can read them; OAuth 2.1 has removed them.
+    Fix: offer `authorization_code` with PKCE and `refresh_token` only.
+
+    Metadata without `grant_types_supported` passes, although RFC 8414 then assumes `implicit`.
+    """
+    offered = dict.fromkeys(grant for server in facts.servers for grant in server.grant_types)
+    grants = [grant for grant in offered if grant in INSECURE_GRANTS]
+    if grants:
+        yield Problem(f"offers the grant type {_listed(grants)}", evidence={"insecureGrantTypes": grants})
+
+
+@_authorization_rule("auth_issuer_uses_https", "insecure-issuer", "high", weight=6)
+def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """An authorization server is not an https URL, or has a login, a query or a fragment.
+
+    Why: whoever can change the metadata on the way gets the tokens; RFC 8414 allows only a plain https URL.
+    Fix: name the issuer as an https URL without a login, a query and a fragment.
+
+    On this machine, http is allowed for an issuer on this machine.
+    """
+    if not facts.are_issuers_named:
+        return
+    invalid = []
+    for issuer in facts.issuers:
+        is_local = issuer.scheme == "http" and issuer.is_loopback and facts.is_loopback
+        if issuer.odd_parts or not (issuer.scheme == "https" or is_local):
+            invalid.append(issuer.url)
+    if invalid:
+        yield Problem(f"the issuer is not a plain https URL: {_listed(invalid)}", evidence={"invalidIssuers": invalid})
+
+
+@_authorization_rule("auth_discovery_advertised_when_required", "no-auth-discovery", "medium", weight=5)
+def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The server refuses access, but does not tell clients how to get it.
+
+    Why: a client that finds neither `WWW-Authenticate` nor resource metadata cannot log in.
+    Fix: respond with HTTP 401 and `WWW-Authenticate: Bearer resource_metadata="…"` (RFC 9728).
+    """
+    if not facts.challenge and facts.resource is None:
+        message = f"responds with HTTP {facts.status}, without `WWW-Authenticate` and without resource metadata"
+        yield Problem(message, evidence={"authRequired": True, "wwwAuthenticate": None, "prmDiscovered": False})
+
+
+@_authorization_rule(
+    "auth_advertises_protected_resource_metadata",
+    "no-resource-metadata",
+    "medium",
+    weight=4,
+    chosen=("severity", "weight"),
+)
+def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The server publishes no protected-resource metadata.
+
+    Why: MCP requires it since 2025-06-18; without it, clients guess the authorization server.
+    Fix: serve `/.well-known/oauth-protected-resource` (RFC 9728), and name its URL in `WWW-Authenticate`.
+    """
+    if not facts.resource_metadata_hint and facts.resource is None:
+        message = "no `resource_metadata` in the challenge, and no document at the well-known places"
+        yield Problem(message, evidence={"authRequired": True, "resourceMetadataHint": None, "prmDiscovered": False})
+
+
+@_authorization_rule("auth_authorization_server_metadata_present", "no-authorization-server-metadata", "low", weight=3)
+def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server of the server publishes metadata.
+
+    Why: clients do not find its endpoints, and cannot log in.
+    Fix: serve `/.well-known/oauth-authorization-server` (RFC 8414) or `/.well-known/openid-configuration`.
+
+    A document that names another issuer does not count (RFC 8414, section 3.3). A server that names no authorization
+    server is asked itself, as in revision 2025-03-26.
+    """
+    if not facts.servers:
+        issuers = [issuer.url for issuer in facts.issuers]
+        reasons = {fetch.url: fetch.error for fetch in facts.fetches if fetch.error}
+        evidence: dict[str, Any] = {"issuers": issuers, "parsedAny": False, "errors": reasons}
+        yield Problem(f"no metadata of {_listed(issuers) or 'an authorization server'}", evidence=evidence)
+
+
+@_authorization_rule("auth_advertises_token_endpoint", "no-token-endpoint", "low", weight=2)
+def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server names its token endpoint.
+
+    Why: clients cannot get a token.
+    Fix: add `token_endpoint` to the metadata of the authorization server.
+    """
+    if facts.servers and not any(server.token_endpoint for server in facts.servers):
+        yield Problem("no authorization server names a `token_endpoint`", evidence={"tokenEndpoints": []})
+
+
+@_authorization_rule("auth_advertises_jwks_uri", "no-jwks-uri", "low", weight=2)
+def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server names its keys.
+
+    Why: without its keys, every check of a token is a request to it.
+    Fix: add `jwks_uri` to the metadata of the authorization server.
+    """
+    if facts.servers and not any(server.jwks_uri for server in facts.servers):
+        yield Problem("no authorization server names a `jwks_uri`", evidence={"jwksUris": []})
+
+
+@_authorization_rule("TRU-504", "foreign-resource", "high", chosen=("severity", "weight"))
+def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The resource metadata of the server is for another resource.
+
+    Why: a client that uses it requests tokens for another server and sends them to this one; RFC 9728 forbids it.
+    Fix: set `resource` to the URL of the MCP endpoint, exactly as clients use it.
+
+    The origin of the server, or a path above the endpoint, is accepted. An id and severity of mcproof's own.
+    """
+    if facts.resource is not None and not facts.resource.is_matching:
+        named = f"`{facts.resource.resource}`" if facts.resource.resource else "nothing"
+        yield Problem(f"`resource` in the metadata is {named}", evidence={"resource": facts.resource.resource or None})
+
+
+def _listed(values: list[str]) -> str:
+    """The first few values."""
+    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
+    return ", ".join(f"`{value}`" for value in values[:3]) + more

@@ -100,9 +100,9 @@ WEIGHTS = {"critical": 14, "high": 8, "medium": 4, "low": 2, "info": 0}
 def trust_rule(
     subject: type[S],
     id: str,
-    *,
     name: str,
     severity: str,
+    *,
     category: str,
     dimension: Dimension,
     phase: Phase,

@@ -6,6 +6,7 @@ Why a problem is reported for each tool: docs/decisions/0026-well-formed-per-too
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
@@ -30,18 +29,13 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0".join(sorted(hits))
 
 
-_schema_rule = partial(trust_rule, Tool, dimension="Schema quality", phase="post-handshake", in_lint=True)
+_schema_rule = partial(
+    trust_rule, Tool, category="schema", dimension="Schema quality", phase="post-handshake", in_lint=True
+)
 """Registers a rule about one tool, which `lint` runs."""
 
 
-@_schema_rule(
-    "tool_input_schemas_well_formed",
-    name="ill-formed-schema",
-    severity="medium",
-    category="schema",
-    weight=4,
-    sums_up=_identity,
-)
+@_schema_rule("tool_input_schemas_well_formed", "ill-formed-schema", "medium", weight=4, sums_up=_identity)
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     """An input schema is too large or too deep, or has a `$ref` that is external, unresolvable or circular.
 
@@ -51,19 +45,20 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    found = list(_hits(tool, tree))
-    if found:
+    defects = list(_hits(tool, tree))
+    if defects:
         hits = [
             {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
-            for kind, path, detail in found
+            for kind, path, detail in defects
         ]
         more = f" (and {len(hits) - 1} more)" if len(hits) > 1 else ""
-        _, path, detail = found[0]
+        _, path, detail = defects[0]
         yield Problem(f"{detail}{more}", f"{tree.base}{path}", evidence={"hits": hits})
 
 
 def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
+    # A bound that needs no encoding: nearly all schemas are far smaller.
     if tool.may_exceed(MAX_BYTES):
         size = len(stringify(tree.root).encode())
         if size > MAX_BYTES:
@@ -73,14 +68,11 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     if not tree.holders:
         return
     for reference in tree.references.all:
+        shown = f"`{reference.keyword}`: {reference.text}"
         if not reference.is_local:
-            yield (
-                "ref_non_local",
-                reference.holder.path,
-                f"external `{reference.keyword}`: {reference.text}",
-            )
+            yield "ref_non_local", reference.holder.path, f"external {shown}"
         elif not reference.is_resolved:
-            yield "ref_unresolvable", reference.holder.path, f"unresolvable `{reference.keyword}`: {reference.text}"
+            yield "ref_unresolvable", reference.holder.path, f"unresolvable {shown}"
     reported: set[str] = set()
     for reference in tree.references.on_cycles():
         if reference.text not in reported:
@@ -88,14 +80,7 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
 
 
-@_schema_rule(
-    "all_tools_have_input_schema",
-    name="no-input-schema",
-    severity="medium",
-    category="schema",
-    weight=6,
-    same_as="tool-no-schema",
-)
+@_schema_rule("all_tools_have_input_schema", "no-input-schema", "medium", weight=6, same_as="tool-no-schema")
 def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, an empty one, or one that only states that arguments are an object.
 
@@ -122,12 +107,7 @@ _SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
 
 
 @_schema_rule(
-    "tool_name_safety",
-    name="unsafe-tool-name",
-    severity="low",
-    category="naming",
-    weight=2,
-    same_as="tool-name-convention",
+    "tool_name_safety", "unsafe-tool-name", "low", category="naming", weight=2, same_as="tool-name-convention"
 )
 def tool_name_safety(tool: Tool) -> Iterator[Problem]:
     """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
@@ -153,9 +133,9 @@ _FAULTS = {
 def _fault_of(name: str) -> str:
     if not name:
         return "empty"
-    if any(each.isspace() for each in name):
+    if any(character.isspace() for character in name):
         return "contains-whitespace"
-    if any(not (each.isascii() and (each.isalnum() or each in "_.-")) for each in name):
+    if any(not (character.isascii() and (character.isalnum() or character in "_.-")) for character in name):
         return "contains-unsafe-characters"
     return "too-long" if len(name) > 64 else "does-not-start-with-a-letter"
 
@@ -168,14 +148,7 @@ _BOUNDED_OBJECT = frozenset(
 )
 
 
-@_schema_rule(
-    "no_broad_schema_risk",
-    name="broad-schema",
-    severity="low",
-    category="schema",
-    weight=2,
-    sums_up=identity("hits", "kind", "path"),
-)
+@_schema_rule("no_broad_schema_risk", "broad-schema", "low", weight=2, sums_up=identity("hits", "kind", "path"))
 def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
     """An input schema allows more than a reviewer can judge: any property, any value, or any text for a risky field.
 
@@ -207,18 +180,18 @@ def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
             hits.append((prop, "free_form_sensitive_field", prop.name))
     if not hits:
         return
-    known = [
+    reported = [
         {"toolName": tool.label, "kind": kind, "field": field, "path": node.path or "(root)"}
         for node, kind, field in hits
         if not is_page_token(field, node.schema) and tool.knows(node.pointer)
     ]
-    if known:
-        field, kind, path = (known[0][key] for key in ("field", "kind", "path"))
-        more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+    if reported:
+        field, kind, path = (reported[0][key] for key in ("field", "kind", "path"))
+        more = f" (and {len(reported) - 1} more)" if len(reported) > 1 else ""
         subject = "the schema" if path == "(root)" else f"`{field}`"
         at = tree.base + path.removeprefix("(root)")
         repeats = "prop-no-type" if kind == "untyped_property" and not more else None
-        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known}, same_as=repeats)
+        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": reported}, same_as=repeats)
 
 
 _BREADTHS = {
@@ -240,8 +213,8 @@ LONGEST_BOUNDED = 200
 @trust_rule(
     Catalog,
     "prompt_injection_surface",
-    name="prompt-injection-surface",
-    severity="high",
+    "prompt-injection-surface",
+    "high",
     category="capability",
     weight=8,
     dimension="Tool surface risk",
@@ -258,16 +231,16 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
     """
     hits, first = [], None
     for tool in catalog.tools:
-        found = [
+        fields = [
             {"toolName": tool.label, "field": prop.name, "path": prop.path}
             for prop in (tool.tree.properties if tool.tree is not None else ())
             if role_of(prop.name) in _INSTRUCTABLE
             and any(map(_is_instructable, texts_of(prop.schema)))
             and tool.knows(prop.pointer)
         ]
-        tool.release_tree()
-        hits += found
-        first = first or (tool if found else None)
+        tool.release_tree()  # one tree at a time: docs/decisions/0014-one-schema-walk.md
+        hits += fields
+        first = first or (tool if fields else None)
     if first is not None:
         message = tools_that([hit["toolName"] for hit in hits], "can receive any text")
         yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))

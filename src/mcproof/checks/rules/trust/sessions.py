@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -11,8 +13,6 @@ from mcproof.core.observations.connection import ENOUGH_BITS, ListStability, Ses
 from mcproof.core.observations.probes import ReadCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from mcproof.core.observations.perimeter import Exposure
 
 
@@ -30,8 +30,8 @@ def _hides_poison(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
 @trust_rule(
     ListStability,
     "TRU-205",
-    name="unstable-list",
-    severity="medium",
+    "unstable-list",
+    "medium",
     category="drift",
     dimension="Metadata transparency",
     phase="post-handshake",
@@ -50,23 +50,21 @@ def unstable_list(stability: ListStability) -> Iterator[Problem]:
     a tool that only another client sees. OWASP MCP03; SAFE-T1001.
     """
     usual = stability.usual
-    others = [each for each in stability.readings if usual is not None and each.tools != usual.tools]
+    others = [reading for reading in stability.readings if usual is not None and reading.tools != usual.tools]
     if usual is None or not others:
         return
     other = others[-1]
     differing = sorted({name for name, _ in set(usual.tools) ^ set(other.tools)})
-    shown = ", ".join(f"`{each}`" for each in differing[:3])
-    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
     fires = _poisoning_rules(stability)
     reported = f"; reported by {', '.join(fires)}" if fires else ""
     places = f"to `{other.client}` {other.moment} than to `{usual.client}` {usual.moment}"
     yield Problem(
-        f"lists {shown}{more} differently {places}{reported}",
+        f"lists {few(differing)} differently {places}{reported}",
         evidence={
             "tools": differing[:_SHOWN],
             "readings": [
-                {"client": each.client, "moment": each.moment, "tools": len(each.tools), "hash": each.hash}
-                for each in stability.readings
+                {"client": reading.client, "moment": reading.moment, "tools": len(reading.tools), "hash": reading.hash}
+                for reading in stability.readings
             ],
             "fires": fires,
         },
@@ -78,22 +76,22 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
     """The rules about poisoned texts that report a tool which the usual list does not have."""
     if not stability.unseen_tools:
         return []
-    import json
+    import json  # here, with the modules below, as few servers list different tools
 
     from mcproof.checks.engine import check
     from mcproof.checks.rule import rules_of
     from mcproof.targets.snapshots import read_snapshot
 
     text = json.dumps({"tools": list(stability.unseen_tools)}).encode()
-    rules = [each for each in rules_of("trust") if each.id.startswith(_POISONING) and each.severity != "info"]
-    return sorted({each.rule.id for each in check(read_snapshot(text, "unseen"), rules)})
+    rules = [rule for rule in rules_of("trust") if rule.id.startswith(_POISONING) and rule.severity != "info"]
+    return sorted({finding.rule.id for finding in check(read_snapshot(text, "unseen"), rules)})
 
 
 @trust_rule(
     SessionIds,
     "TRU-503",
-    name="weak-session-ids",
-    severity="high",
+    "weak-session-ids",
+    "high",
     category="transport",
     dimension="Transport security",
     phase="post-handshake",
@@ -110,7 +108,7 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
     Not applicable to the stateless era. Guessable ids are high, other defects medium. An id and severity of mcproof's
     own.
     """
-    if ids.ids < 2:
+    if ids.ids < 2:  # one id alone may come from any generator
         return
     defects = {
         "repeated": ids.distinct < ids.ids and "two handshakes got the same id",
@@ -119,21 +117,19 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
         "too_short": ids.bits < ENOUGH_BITS and f"they have at most {ids.bits} bits, not {ENOUGH_BITS}",
         "not_visible_ascii": not ids.is_visible_ascii and "they have characters that a header may not have",
     }
-    found = {kind: words for kind, words in defects.items() if words}
-    if found:
-        is_guessable = bool({"repeated", "counts_up", "time_based"} & set(found))
-        yield Problem(
-            f"weak session ids: {'; '.join(found.values())}",
-            evidence={"defects": list(found), "handshakes": ids.handshakes, "bits": ids.bits},
-            severity="high" if is_guessable else "medium",
-        )
+    present = {kind: words for kind, words in defects.items() if words}
+    if present:
+        is_guessable = bool({"repeated", "counts_up", "time_based"} & set(present))
+        message = f"weak session ids: {'; '.join(present.values())}"
+        evidence = {"defects": list(present), "handshakes": ids.handshakes, "bits": ids.bits}
+        yield Problem(message, evidence=evidence, severity="high" if is_guessable else "medium")
 
 
 @trust_rule(
     ReadCalls,
     "active_probe_read_tools_honor_their_schema",
-    name="compliant-call-rejected",
-    severity="medium",
+    "compliant-call-rejected",
+    "medium",
     category="behaviour",
     weight=4,
     dimension="Tool surface risk",
@@ -149,27 +145,25 @@ def active_probe_read_tools_honor_their_schema(calls: ReadCalls) -> Iterator[Pro
     error fails; a result with `isError` or a lost connection does not.
     """
     hits = [
-        {"toolName": each.tool, "outcome": "rejected_compliant_input", "detail": each.detail}
-        for each in calls.calls
-        if each.outcome == "rejected"
+        {"toolName": call.tool, "outcome": "rejected_compliant_input", "detail": call.detail}
+        for call in calls.calls
+        if call.outcome == "rejected"
     ]
     if hits:
-        names = ", ".join(f"`{each['toolName']}`" for each in hits)
+        names = ", ".join(f"`{hit['toolName']}`" for hit in hits)
         yield Problem(f"rejects arguments that the schema accepts: {names}", evidence={"hits": hits})
 
 
 MOST_TOOLS = 50
+_catalog_rule = partial(trust_rule, Catalog, category="server", phase="post-handshake")
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_protocol_version",
-    name="no-protocol-version",
-    severity="low",
-    category="server",
+    "no-protocol-version",
+    "low",
     weight=3,
     dimension="MCP discovery posture",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_protocol_version(catalog: Catalog) -> Iterator[Problem]:
@@ -189,16 +183,7 @@ def initialize_advertises_protocol_version(catalog: Catalog) -> Iterator[Problem
         yield Problem(message, evidence={"protocolVersion": version}, near=catalog.server.pointer)
 
 
-@trust_rule(
-    Catalog,
-    "mcp_tools_list_succeeded",
-    name="no-tools-list",
-    severity="info",
-    category="server",
-    weight=1,
-    dimension="MCP discovery posture",
-    phase="post-handshake",
-)
+@_catalog_rule("mcp_tools_list_succeeded", "no-tools-list", "info", weight=1, dimension="MCP discovery posture")
 def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
     """A server that offers tools does not list them.
 
@@ -214,16 +199,7 @@ def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("`tools/list` returned no list of tools", evidence={"toolsListPresent": False})
 
 
-@trust_rule(
-    Catalog,
-    "tool_count_is_reasonable",
-    name="too-many-tools",
-    severity="low",
-    category="server",
-    weight=2,
-    dimension="Exposure minimization",
-    phase="post-handshake",
-)
+@_catalog_rule("tool_count_is_reasonable", "too-many-tools", "low", weight=2, dimension="Exposure minimization")
 def tool_count_is_reasonable(catalog: Catalog) -> Iterator[Problem]:
     """A server has more than 50 tools.
 
@@ -235,15 +211,13 @@ def tool_count_is_reasonable(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"the server has {count:,} tools", evidence={"count": count, "threshold": MOST_TOOLS})
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "all_tools_have_descriptions",
-    name="tools-without-description",
-    severity="low",
+    "tools-without-description",
+    "low",
     category="description",
     weight=3,
     dimension="Metadata transparency",
-    phase="post-handshake",
     sums_up=identity("missingFor"),
 )
 def all_tools_have_descriptions(catalog: Catalog) -> Iterator[Problem]:
@@ -259,15 +233,12 @@ def all_tools_have_descriptions(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(message, evidence={"missingFor": names}, near=near(missing[0]))
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_server_info",
-    name="no-server-info",
-    severity="info",
-    category="server",
+    "no-server-info",
+    "info",
     weight=2,
     dimension="Metadata transparency",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
@@ -277,22 +248,16 @@ def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
     Fix: set `serverInfo.name`.
     """
     if catalog.describes_server and not _text(catalog, "name"):
-        yield Problem(
-            "the server does not report its name",
-            evidence={"serverInfo": catalog.server_info or None},
-            near=catalog.server_info_pointer,
-        )
+        evidence = {"serverInfo": catalog.server_info or None}
+        yield Problem("the server does not report its name", evidence=evidence, near=catalog.server_info_pointer)
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_server_version",
-    name="no-server-version",
-    severity="info",
-    category="server",
+    "no-server-version",
+    "info",
     weight=1,
     dimension="Metadata transparency",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_server_version(catalog: Catalog) -> Iterator[Problem]:
@@ -302,12 +267,8 @@ def initialize_advertises_server_version(catalog: Catalog) -> Iterator[Problem]:
     Fix: set `serverInfo.version` to the version of the release.
     """
     if catalog.describes_server and not _text(catalog, "version"):
-        info = catalog.server_info
-        yield Problem(
-            "the server does not report its version",
-            evidence={"serverInfo": {"name": info.get("name"), "version": info.get("version")}},
-            near=catalog.server_info_pointer,
-        )
+        evidence = {"serverInfo": {key: catalog.server_info.get(key) for key in ("name", "version")}}
+        yield Problem("the server does not report its version", evidence=evidence, near=catalog.server_info_pointer)
 
 
 def _text(catalog: Catalog, key: str) -> str:

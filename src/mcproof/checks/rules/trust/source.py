@@ -6,21 +6,16 @@ Why a flow may be silent: docs/decisions/0046-flows-assume-checks.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.trust.rule import trust_rule
-from mcproof.core.observations.source import (
-    KnownSoftware,
-    SourceConfiguration,
-    SourceFlows,
-)
+from mcproof.checks.rules.trust.rule import few, trust_rule
+from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcproof.checks.advisories import AdvisoryHit
-    from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
     from mcproof.core.observations.source import (
         FlowStep,
@@ -39,14 +34,14 @@ def _package_identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['advisoryId']}\0{evidence['package']}"
 
 
-@trust_rule(
-    KnownSoftware,
+_software_rule = partial(trust_rule, KnownSoftware, category="advisory", dimension="Tool surface risk")
+
+
+@_software_rule(
     "serverInfo_not_in_known_advisory_list",
-    name="listed-server",
-    severity="critical",
-    category="advisory",
+    "listed-server",
+    "critical",
     weight=10,
-    dimension="Tool surface risk",
     phase="post-handshake",
     hard_fail=_blocks,
     chosen=("severity", "weight"),
@@ -61,7 +56,7 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
     capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that
     may be used over stdio. An unknown version is not checked.
     """
-    from mcproof.checks.advisories import advisory_hits
+    from mcproof.checks.advisories import advisory_hits  # here, as all rules are imported to list them
 
     hits = list(advisory_hits(software, "server"))
     if hits:
@@ -89,13 +84,10 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
 _RANK = ("critical", "high", "medium", "low", "info")
 
 
-@trust_rule(
-    KnownSoftware,
+@_software_rule(
     "TRU-401",
-    name="known-advisory",
-    severity="critical",
-    category="advisory",
-    dimension="Tool surface risk",
+    "known-advisory",
+    "critical",
     phase="source",
     hard_fail=_blocks,
     counted_by="serverInfo_not_in_known_advisory_list",
@@ -113,16 +105,7 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     yield from _advisory_problems(software, "server")
 
 
-@trust_rule(
-    KnownSoftware,
-    "TRU-402",
-    name="vulnerable-framework",
-    severity="high",
-    category="advisory",
-    dimension="Tool surface risk",
-    phase="source",
-    sums_up=_package_identity,
-)
+@_software_rule("TRU-402", "vulnerable-framework", "high", phase="source", sums_up=_package_identity)
 def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     """The framework of the server has a known vulnerability in this version.
 
@@ -142,9 +125,9 @@ def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
         advisory, package = hit.advisory, hit.package
         fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version is known"
         condition = f" (if {hit.condition})" if hit.condition else ""
-        known = f"{package.name} {hit.version} ({package.known_from})"
+        version = f"{package.name} {hit.version} ({package.known_from})"
         yield Problem(
-            f"{known} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
+            f"{version} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
             evidence={
                 "advisoryId": advisory.id,
                 "package": package.name,
@@ -172,16 +155,10 @@ def _setting_identity(evidence: dict[str, Any]) -> str:
     return "\0".join(str(evidence.get(key)) for key in ("kind", "address", "how", "shown", "function"))
 
 
-@trust_rule(
-    SourceConfiguration,
-    "TRU-309",
-    name="binds-all-without-authentication",
-    severity="high",
-    category="source",
-    dimension="Tool surface risk",
-    phase="source",
-    sums_up=_setting_identity,
-)
+_setting_rule = partial(trust_rule, SourceConfiguration, category="source", phase="source", sums_up=_setting_identity)
+
+
+@_setting_rule("TRU-309", "binds-all-without-authentication", "high", dimension="Tool surface risk")
 def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Problem]:
     """The server listens on all interfaces by default, and does not authenticate callers.
 
@@ -192,35 +169,25 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
     Constants count, and defaults of options, environment variables, parameters and fields. Authentication that is off
     by default does not count; authentication that cannot be decided does. OWASP MCP07; CWE-1327, CWE-306.
     """
-    for each in source.bindings:
-        optional = ", and authentication is off by default" if each.optional_authentication is not None else ""
-        how = "" if each.how == "constant" else f" ({each.how})"
+    for binding in source.bindings:
+        authentication = binding.optional_authentication
+        optional = ", and authentication is off by default" if authentication is not None else ""
+        how = "" if binding.how == "constant" else f" ({binding.how})"
         yield Problem(
-            f"listens on {each.address}{how} without authentication{optional}",
-            near=_location(each.place),
+            f"listens on {binding.address}{how} without authentication{optional}",
+            near=_location(binding.place),
             evidence={
                 "kind": "open_binding",
-                "address": each.address,
-                "how": each.how,
-                "place": _source_place(each.place),
-                "servedAt": _source_place(each.served),
-                "optionalAuthentication": None
-                if each.optional_authentication is None
-                else _source_place(each.optional_authentication),
+                "address": binding.address,
+                "how": binding.how,
+                "place": _source_place(binding.place),
+                "servedAt": _source_place(binding.served),
+                "optionalAuthentication": None if authentication is None else _source_place(authentication),
             },
         )
 
 
-@trust_rule(
-    SourceConfiguration,
-    "TRU-310",
-    name="secret-in-source-or-token-passed-on",
-    severity="high",
-    category="source",
-    dimension="Endpoint hygiene",
-    phase="source",
-    sums_up=_setting_identity,
-)
+@_setting_rule("TRU-310", "secret-in-source-or-token-passed-on", "high", dimension="Endpoint hygiene")
 def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     """Source contains a secret, or sends the token of the caller on to another service.
 
@@ -236,11 +203,10 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     from mcproof.core.observations.source import HiddenLine
 
     for secret in source.secrets:
-        yield Problem(
-            f"contains a secret: {secret.shown}",
-            near=HiddenLine(secret.place.file, secret.place.line),
-            evidence={"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)},
-        )
+        # A place without a column has no snippet, which would quote the secret.
+        near = HiddenLine(secret.place.file, secret.place.line)
+        evidence = {"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)}
+        yield Problem(f"contains a secret: {secret.shown}", near=near, evidence=evidence)
     for token in source.tokens:
         yield Problem(
             f"{token.function}() sends the token of the caller on to another service",
@@ -277,23 +243,12 @@ def _flow_identity(evidence: dict[str, Any]) -> str:
     return "\0".join((evidence["function"], evidence["sink"]["call"], *evidence["parameters"]))
 
 
-def _source_rule(
-    id: str, *, name: str, severity: str, blocks: bool = False
-) -> Callable[[Check[SourceFlows]], Check[SourceFlows]]:
-    return trust_rule(
-        SourceFlows,
-        id,
-        name=name,
-        severity=severity,
-        category="source",
-        dimension="Tool surface risk",
-        phase="source",
-        hard_fail=_if_exposed if blocks else None,
-        sums_up=_flow_identity,
-    )
+_flow_rule = partial(
+    trust_rule, SourceFlows, category="source", dimension="Tool surface risk", phase="source", sums_up=_flow_identity
+)
 
 
-@_source_rule("TRU-301", name="shell-command-from-parameter", severity="critical", blocks=True)
+@_flow_rule("TRU-301", "shell-command-from-parameter", "critical", hard_fail=_if_exposed)
 def shell_command(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool becomes part of a shell command, or chooses the program to run.
 
@@ -307,7 +262,7 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "shell", "{call}() runs a command that contains {what}")
 
 
-@_source_rule("TRU-302", name="code-from-parameter", severity="critical", blocks=True)
+@_flow_rule("TRU-302", "code-from-parameter", "critical", hard_fail=_if_exposed)
 def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is evaluated as code, unpickled, or names a module to import.
 
@@ -320,7 +275,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "eval", "{call}() evaluates {what}")
 
 
-@_source_rule("TRU-303", name="sql-from-parameter", severity="high")
+@_flow_rule("TRU-303", "sql-from-parameter", "high")
 def composed_query(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is embedded in the text of a query.
 
@@ -332,7 +287,7 @@ def composed_query(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "sql", "the text of a query contains {what}")
 
 
-@_source_rule("TRU-304", name="path-without-containment", severity="high")
+@_flow_rule("TRU-304", "path-without-containment", "high")
 def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is used as a path, without a check that the path stays in a folder.
 
@@ -345,7 +300,7 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
 
 
-@_source_rule("TRU-305", name="prefix-as-containment", severity="high")
+@_flow_rule("TRU-305", "prefix-as-containment", "high")
 def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     """A path is checked by the start of its text: `path.startswith(root)`.
 
@@ -357,7 +312,7 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "prefix", "{call}() decides by text whether {what} is in a folder")
 
 
-@_source_rule("TRU-306", name="url-without-guard", severity="high")
+@_flow_rule("TRU-306", "url-without-guard", "high")
 def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool decides which host a request goes to, without a check of the host.
 
@@ -370,7 +325,7 @@ def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "url", "{call}() sends a request to a host that {what} decides")
 
 
-@_source_rule("TRU-307", name="argument-injection", severity="high")
+@_flow_rule("TRU-307", "argument-injection", "high")
 def injected_argument(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is an argument of a program, and may be read as an option.
 
@@ -382,7 +337,7 @@ def injected_argument(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "argument", "{call}() passes {what} as an argument that may be an option")
 
 
-@_source_rule("TRU-308", name="attribute-from-parameter", severity="high")
+@_flow_rule("TRU-308", "attribute-from-parameter", "high")
 def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool names the attribute that is read, set or called.
 
@@ -412,26 +367,22 @@ def _reached(flow: SourceFlow) -> str:
     """The tools that reach a call, for a message."""
     if not flow.is_used:
         return " (no tool calls this method, but tools use its class)"
-    if not flow.tools:
-        return ""
-    names = ", ".join(f"`{name}`" for name in flow.tools[:_MOST_NAMES])
-    more = len(flow.tools) - _MOST_NAMES
-    return f" (tool {names})" if len(flow.tools) == 1 else f" (tools {names}{f' and {more} more' if more > 0 else ''})"
+    return f" (tool{'s' if len(flow.tools) > 1 else ''} {few(flow.tools)})" if flow.tools else ""
 
 
 def _evidence(flow: SourceFlow) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         "tools": list(flow.tools),
         "parameters": list(flow.parameters),
         "function": flow.function,
         "sink": {"call": flow.call, **_step_place(flow.steps[-1])},
-        "path": [_step_place(each) for each in flow.steps],
+        "path": [_step_place(step) for step in flow.steps],
     }
     if flow.further:
-        found["alsoAt"] = [_step_place(each) for each in flow.further]
+        evidence["alsoAt"] = [_step_place(step) for step in flow.further]
     if not flow.is_used:
-        found["unused"] = True
-    return found
+        evidence["unused"] = True
+    return evidence
 
 
 def _step_place(step: FlowStep) -> dict[str, Any]:

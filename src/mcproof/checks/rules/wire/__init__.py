@@ -7,19 +7,16 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from functools import partial
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
-from mcproof.checks.rules.wire.contract import evidence
+from mcproof.checks.rules.wire.contract import evidence_of, probe_rule
 from mcproof.core.catalog.model import Catalog
-from mcproof.core.observations.connection import LINGERING, SLOW_START, Anomaly, ConnectionFacts
+from mcproof.core.observations.connection import LINGERING, SLOW_START, ConnectionFacts
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""
@@ -47,9 +44,10 @@ PAGING = {
     "endless-pages": "an endless list",
     "bad-cursor": "a cursor that is not a string",
 }
+_connection_rule = partial(rule, ConnectionFacts, ruleset="wire", severity="error")
 
 
-@rule(ConnectionFacts, "WIR-001", ruleset="wire", name="noise-on-stdout", severity="error", category="transport")
+@_connection_rule("WIR-001", name="noise-on-stdout", category="transport")
 def noise(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server writes non-protocol text to stdout.
 
@@ -59,7 +57,7 @@ def noise(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, NOISE, "sends ")
 
 
-@rule(ConnectionFacts, "WIR-002", ruleset="wire", name="malformed-message", severity="error", category="protocol")
+@_connection_rule("WIR-002", name="malformed-message", category="protocol")
 def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
     """A message violates JSON-RPC or the transport.
 
@@ -72,7 +70,7 @@ def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, kinds, "sends ")
 
 
-@rule(ConnectionFacts, "WIR-003", ruleset="wire", name="wrong-id", severity="error", category="protocol")
+@_connection_rule("WIR-003", name="wrong-id", category="protocol")
 def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
     """A response does not have the id of its request.
 
@@ -83,7 +81,7 @@ def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, kinds, "sends a response ")
 
 
-@rule(ConnectionFacts, "WIR-004", ruleset="wire", name="protocol-not-agreed", severity="error", category="protocol")
+@_connection_rule("WIR-004", name="protocol-not-agreed", category="protocol")
 def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server responds to the handshake with an unknown protocol revision, or without one.
 
@@ -95,7 +93,7 @@ def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"responds to a request for revision {facts.requested} with {agreed}")
 
 
-@rule(ConnectionFacts, "WIR-005", ruleset="wire", name="capability-not-served", severity="error", category="protocol")
+@_connection_rule("WIR-005", name="capability-not-served", category="protocol")
 def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
     """A capability is declared, but its list is not served.
 
@@ -106,7 +104,7 @@ def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"declares a capability but does not serve `{method}`: {instead}", evidence={"method": method})
 
 
-@rule(ConnectionFacts, "WIR-006", ruleset="wire", name="broken-paging", severity="error", category="protocol")
+@_connection_rule("WIR-006", name="broken-paging", category="protocol")
 def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
     """The pages of a list do not end.
 
@@ -116,7 +114,7 @@ def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, PAGING, "sends ")
 
 
-@rule(ConnectionFacts, "WIR-007", ruleset="wire", name="slow-start", severity="warning", category="transport")
+@_connection_rule("WIR-007", name="slow-start", severity="warning", category="transport")
 def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
     """The first response takes longer than common clients wait.
 
@@ -126,13 +124,11 @@ def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
     A slow server is started a second time. The time that the process waits for a CPU does not count.
     """
     if facts.seconds_to_response > SLOW_START:
-        seconds = round(facts.seconds_to_response, 1)
-        yield Problem(
-            f"takes more than {SLOW_START:.0f} seconds until its first response", evidence={"seconds": seconds}
-        )
+        message = f"takes more than {SLOW_START:.0f} seconds until its first response"
+        yield Problem(message, evidence={"seconds": round(facts.seconds_to_response, 1)})
 
 
-@rule(ConnectionFacts, "WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
+@_connection_rule("WIR-008", name="does-not-exit", severity="warning", category="transport")
 def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
     """The process keeps running after its stdin is closed.
 
@@ -146,7 +142,7 @@ def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": facts.ending.how})
 
 
-@rule(ConnectionFacts, "WIR-009", ruleset="wire", name="unexpected-request", severity="warning", category="protocol")
+@_connection_rule("WIR-009", name="unexpected-request", severity="warning", category="protocol")
 def unexpected_request(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server sends a request that the client has not offered to handle.
 
@@ -171,16 +167,14 @@ def empty_version(catalog: Catalog) -> Iterator[Problem]:
 def _by_kind(facts: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
     """One problem for each kind of anomaly, with count and evidence."""
     for kind, words in kinds.items():
-        found: list[Anomaly] = [each for each in facts.anomalies if each.kind == kind]
-        if found:
-            times = f" ({len(found):,} times)" if len(found) > 1 else ""
-            yield Problem(
-                f"{lead}{words}{times}: {found[0].detail}",
-                evidence={"kind": kind, "count": len(found), "seen": [each.detail for each in found[:SHOWN]]},
-            )
+        details = [anomaly.detail for anomaly in facts.anomalies if anomaly.kind == kind]
+        if details:
+            times = f" ({len(details):,} times)" if len(details) > 1 else ""
+            evidence = {"kind": kind, "count": len(details), "seen": details[:SHOWN]}
+            yield Problem(f"{lead}{words}{times}: {details[0]}", evidence=evidence)
 
 
-@rule(ItemProbes, "WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
+@probe_rule("WIR-020", name="structured-content-invalid", category="contract")
 def structured_invalid(probes: ItemProbes) -> Iterator[Problem]:
     """Structured content violates the output schema of the tool.
 
@@ -190,7 +184,7 @@ def structured_invalid(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "structured-invalid", "returns structured content that violates its output schema: ")
 
 
-@rule(ItemProbes, "WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
+@probe_rule("WIR-021", name="structured-content-missing", category="contract")
 def structured_missing(probes: ItemProbes) -> Iterator[Problem]:
     """A tool with an output schema returns no structured content.
 
@@ -200,7 +194,7 @@ def structured_missing(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "structured-missing", "violates its output schema: ")
 
 
-@rule(ItemProbes, "WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
+@probe_rule("WIR-022", name="malformed-content", category="protocol")
 def malformed_content(probes: ItemProbes) -> Iterator[Problem]:
     """The result of a call is not valid in the protocol revision.
 
@@ -214,7 +208,7 @@ _LONGEST_ERROR = 80
 """How many characters of an error a message quotes; the evidence has more."""
 
 
-@rule(ItemProbes, "WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
+@probe_rule("WIR-023", name="error-as-success", severity="warning", category="contract")
 def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     """The text of a result reports an error, but the result is marked as a success.
 
@@ -228,7 +222,7 @@ def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes._replace(records=others), ERROR_AS_SUCCESS, "reports an error without `isError`: ")
 
 
-@rule(ItemProbes, "WIR-024", ruleset="wire", name="leak", severity="error", category="security")
+@probe_rule("WIR-024", name="leak", category="security")
 def leak(probes: ItemProbes) -> Iterator[Problem]:
     """An error message reveals a stack trace, a path of source code, or a secret.
 
@@ -247,13 +241,10 @@ def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
             if flaw.kind == kind:
                 first = first or (record, flaw.detail)
                 count += record.times
-                break
+                break  # a response that leaks twice is one leak
     if first is not None:
         record, detail = first
         if kind == ERROR_AS_SUCCESS and len(detail) > _LONGEST_ERROR:
             detail = f"{detail[:_LONGEST_ERROR].rstrip()}…"
         times = f" ({count:,} times)" if count > 1 else ""
-        yield Problem(f"{words}{detail}{times}", evidence={**evidence(record), "count": count})
-
-
-# In the order of their ids, in which they are listed.
+        yield Problem(f"{words}{detail}{times}", evidence={**evidence_of(record), "count": count})

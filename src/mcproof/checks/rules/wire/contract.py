@@ -5,6 +5,8 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -21,8 +23,6 @@ from mcproof.core.observations.probes import ROOT, ItemProbes
 from mcproof.core.protocol import FIRST_STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.observations.probes import Outcome, ProbeRecord
 
 
@@ -36,15 +36,12 @@ def _identity(evidence: dict[str, Any]) -> str | None:
     return "\n".join(sorted(promises)) if promises else None
 
 
-@rule(
-    ItemProbes,
-    "WIR-011",
-    ruleset="wire",
-    name="unknown-tool-accepted",
-    severity="error",
-    category="contract",
-    fault=UNKNOWN_METHOD,
-)
+probe_rule = partial(rule, ItemProbes, ruleset="wire", severity="error")
+_promise_rule = partial(probe_rule, category="contract", traits=RuleTraits(sums_up=_identity))
+"""Registers a rule about the promises of a schema, which has one finding for all broken promises of a tool."""
+
+
+@probe_rule("WIR-011", name="unknown-tool-accepted", category="contract", fault=UNKNOWN_METHOD)
 def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
     """A call of a tool that does not exist succeeds.
 
@@ -56,19 +53,10 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
             message = "returns a result for a tool that does not exist"
             if (text := record.reported_error) is not None:
                 message = f"reports a tool that does not exist without `isError`: {text}"
-            yield Problem(message, record.schema_pointer, evidence=evidence(record))
+            yield Problem(message, record.schema_pointer, evidence=evidence_of(record))
 
 
-@rule(
-    ItemProbes,
-    "WIR-012",
-    ruleset="wire",
-    name="missing-required-accepted",
-    severity="error",
-    category="contract",
-    fault=MISSING_REQUIRED,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-012", name="missing-required-accepted", fault=MISSING_REQUIRED)
 def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     """A call without a required argument is accepted.
 
@@ -78,16 +66,7 @@ def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, MISSING_REQUIRED.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-013",
-    ruleset="wire",
-    name="wrong-type-accepted",
-    severity="error",
-    category="contract",
-    fault=TYPE_MISMATCH,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-013", name="wrong-type-accepted", fault=TYPE_MISMATCH)
 def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
 
@@ -97,16 +76,7 @@ def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, TYPE_MISMATCH.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-014",
-    ruleset="wire",
-    name="extra-field-accepted",
-    severity="error",
-    category="contract",
-    fault=UNEXPECTED_FIELD,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-014", name="extra-field-accepted", fault=UNEXPECTED_FIELD)
 def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not declare is accepted.
 
@@ -116,16 +86,7 @@ def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, UNEXPECTED_FIELD.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-015",
-    ruleset="wire",
-    name="oversized-accepted",
-    severity="error",
-    category="contract",
-    fault=OVERSIZED,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-015", name="oversized-accepted", fault=OVERSIZED)
 def oversized(probes: ItemProbes) -> Iterator[Problem]:
     """An argument larger than the schema allows is accepted.
 
@@ -135,15 +96,7 @@ def oversized(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, OVERSIZED.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-016",
-    ruleset="wire",
-    name="invalid-accepted",
-    severity="error",
-    category="contract",
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-016", name="invalid-accepted")
 def invalid(probes: ItemProbes) -> Iterator[Problem]:
     """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
 
@@ -153,7 +106,7 @@ def invalid(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, None)
 
 
-@rule(ItemProbes, "WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
+@probe_rule("WIR-017", name="crash", category="robustness")
 def crash(probes: ItemProbes) -> Iterator[Problem]:
     """A request crashes the server or closes the connection.
 
@@ -163,7 +116,7 @@ def crash(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "crash", "crashes on {}")
 
 
-@rule(ItemProbes, "WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
+@probe_rule("WIR-018", name="hang", category="robustness")
 def hang(probes: ItemProbes) -> Iterator[Problem]:
     """A request gets no response in time.
 
@@ -173,7 +126,7 @@ def hang(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "hang", "does not respond to {}")
 
 
-@rule(ItemProbes, "WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
+@probe_rule("WIR-019", name="malformed-answer", category="protocol")
 def malformed(probes: ItemProbes) -> Iterator[Problem]:
     """The response to a request is not JSON-RPC.
 
@@ -185,42 +138,36 @@ def malformed(probes: ItemProbes) -> Iterator[Problem]:
 
 def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem]:
     """One problem for a tool, or for the server if all of its tools share it."""
-    records = [each for each in probes.records if each.is_broken_promise and each.fault == fault]
+    records = [record for record in probes.records if record.is_broken_promise and record.fault == fault]
     for record in records:
+        # Where no tool validates its arguments, the framework does not: that is one problem, not one for each tool.
         if record.of_tools:
             words = f"accepts calls that violate the schema in all {_tools(record)} that were tested"
             message = f"{words}, such as {record.description} in `{record.of_tools[0][0]}`"
             yield Problem(message, evidence=evidence_of_tools(record))
-    own = [each for each in records if not each.of_tools]
+    own = [record for record in records if not record.of_tools]
     if own:
         yield _problem_of_tool(own)
 
 
 def _problem_of_tool(records: list[ProbeRecord]) -> Problem:
     """One problem for all broken promises of a tool, at the argument if there is only one."""
-    ways = list(dict.fromkeys(each.description for each in records))
-    times = sum(each.times for each in records)
+    ways = list(dict.fromkeys(record.description for record in records))
+    times = sum(record.times for record in records)
     shown = "; ".join(ways[:SHOWN]) + (f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else "")
     is_one = len(ways) == 1
     message = f"accepts {'a call that violates' if is_one else 'calls that violate'} its schema: {shown}"
     if is_one and times > 1:
         message += f" ({times:,} times)"
-    pointers = {each.schema_pointer for each in records}
-    found = evidence(records[0])
+    pointers = {record.schema_pointer for record in records}
+    details = evidence_of(records[0])
     if len(records) > 1:
-        found |= {
-            "promises": _promises(records),
-            "examples": [evidence(each) for each in records[:SHOWN]],
-            "count": times,
-        }
+        promises = dict.fromkeys(f"{record.keyword} {record.schema_pointer}" for record in records)
+        examples = [evidence_of(record) for record in records[:SHOWN]]
+        details |= {"promises": list(promises), "examples": examples, "count": times}
     if len(pointers) > 1:
-        return Problem(message, "/inputSchema", evidence=found)
-    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), found)
-
-
-def _promises(records: list[ProbeRecord]) -> list[str]:
-    """The broken promises: keyword and pointer."""
-    return list(dict.fromkeys(f"{each.keyword} {each.schema_pointer}" for each in records))
+        return Problem(message, "/inputSchema", evidence=details)
+    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), details)
 
 
 def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
@@ -233,7 +180,7 @@ def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Prob
                 yield Problem(message, evidence=evidence_of_tools(record))
             else:
                 message = f"{words.format(_sent(record))}: {record.response}{repetition(record)}"
-                yield Problem(message, record.schema_pointer, evidence=evidence(record))
+                yield Problem(message, record.schema_pointer, evidence=evidence_of(record))
 
 
 def _sent(record: ProbeRecord) -> str:
@@ -261,8 +208,8 @@ def repetition(record: ProbeRecord) -> str:
 
 def evidence_of_tools(record: ProbeRecord) -> dict[str, Any]:
     """The tools that share a failure, with examples."""
-    examples = [{"tool": name, **evidence(each)} for name, each in record.of_tools[:SHOWN]]
-    return {**evidence(record), "tools": _names(record), "examples": examples, "count": len(record.of_tools)}
+    examples = [{"tool": name, **evidence_of(example)} for name, example in record.of_tools[:SHOWN]]
+    return {**evidence_of(record), "tools": _names(record), "examples": examples, "count": len(record.of_tools)}
 
 
 def _tools(record: ProbeRecord) -> str:
@@ -273,19 +220,19 @@ def _names(record: ProbeRecord) -> list[str]:
     return list(dict.fromkeys(name for name, _ in record.of_tools))
 
 
-def evidence(record: ProbeRecord) -> dict[str, Any]:
+def evidence_of(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
-    found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
+    details: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:
-        found["argument"] = record.argument
+        details["argument"] = record.argument
     if record.failure is not None:
-        found["failure"] = record.failure
+        details["failure"] = record.failure
     if record.times > 1:
-        found["count"] = record.times
-    return found
+        details["count"] = record.times
+    return details
 
 
-@rule(ItemProbes, "WIR-032", ruleset="wire", name="injection", severity="error", category="security")
+@probe_rule("WIR-032", name="injection", category="security")
 def injection(probes: ItemProbes) -> Iterator[Problem]:
     """A tool executes or follows an argument instead of treating it as data: a path, a command, SQL, a template, a URL.
 
@@ -297,22 +244,14 @@ def injection(probes: ItemProbes) -> Iterator[Problem]:
         for flaw in record.flaws:
             if flaw.kind == "injection":
                 message = f"{flaw.detail} ({record.description})"
-                yield Problem(message, record.schema_pointer, parameter_of(record), evidence(record))
+                yield Problem(message, record.schema_pointer, parameter_of(record), evidence_of(record))
 
 
 CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
 """The error codes that the stateless era requires."""
 
 
-@rule(
-    ItemProbes,
-    "WIR-025",
-    ruleset="wire",
-    name="unknown-method-accepted",
-    severity="error",
-    category="protocol",
-    fault=UNKNOWN_METHOD,
-)
+@probe_rule("WIR-025", name="unknown-method-accepted", category="protocol", fault=UNKNOWN_METHOD)
 def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
     """A method that does not exist succeeds.
 
@@ -322,7 +261,7 @@ def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_method", "returns a result for a method that does not exist")
 
 
-@rule(ItemProbes, "WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
+@probe_rule("WIR-026", name="not-json-fatal", category="robustness")
 def not_json(probes: ItemProbes) -> Iterator[Problem]:
     """A message that is not JSON crashes the server, or the next request is lost.
 
@@ -333,10 +272,10 @@ def not_json(probes: ItemProbes) -> Iterator[Problem]:
     for record in probes.records:
         if record.probe == "not_json" and record.outcome in words:
             message = f"{words[record.outcome]} after a message that is not JSON: {record.response}"
-            yield Problem(message, evidence=evidence(record))
+            yield Problem(message, evidence=evidence_of(record))
 
 
-@rule(ItemProbes, "WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
+@probe_rule("WIR-027", name="version-not-negotiated", category="protocol")
 def version(probes: ItemProbes) -> Iterator[Problem]:
     """An unknown protocol revision is accepted, or rejected without an alternative.
 
@@ -348,13 +287,13 @@ def version(probes: ItemProbes) -> Iterator[Problem]:
         if record.probe != "bad_version":
             continue
         if record.expects == "rejection" and record.outcome == "accepted":
-            yield Problem(f"accepts {record.description}, which does not exist", evidence=evidence(record))
+            yield Problem(f"accepts {record.description}, which does not exist", evidence=evidence_of(record))
         elif record.expects == "success" and record.outcome == "rejected" and not is_stateless:
             message = "rejects a client with another protocol revision instead of offering its own"
-            yield Problem(f"{message}: {record.response}", evidence=evidence(record))
+            yield Problem(f"{message}: {record.response}", evidence=evidence_of(record))
 
 
-@rule(ItemProbes, "WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
+@probe_rule("WIR-028", name="bad-cursor-accepted", severity="note", category="protocol")
 def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     """A cursor that the server never issued is accepted.
 
@@ -366,7 +305,7 @@ def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "bad_cursor", "returns a page for a cursor that it never issued")
 
 
-@rule(ItemProbes, "WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
+@probe_rule("WIR-029", name="unknown-prompt-accepted", category="protocol")
 def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     """A prompt that does not exist is returned.
 
@@ -376,7 +315,7 @@ def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_prompt", "returns a result for a prompt that does not exist")
 
 
-@rule(ItemProbes, "WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
+@probe_rule("WIR-030", name="unknown-resource-accepted", category="protocol")
 def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     """A resource that does not exist is returned, or returned as empty.
 
@@ -386,7 +325,7 @@ def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_resource", "returns a result for a resource that does not exist")
 
 
-@rule(ItemProbes, "WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
+@probe_rule("WIR-031", name="wrong-error-code", severity="warning", category="protocol")
 def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
     """An error has a code other than the revision requires.
 
@@ -400,10 +339,10 @@ def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
         if wanted is not None and record.outcome == "rejected" and record.code != wanted:
             given = "no JSON-RPC error" if record.code is None else f"the error {record.code}"
             message = f"returns {given} for {record.description}; its revision requires {wanted}"
-            yield Problem(message, evidence=evidence(record))
+            yield Problem(message, evidence=evidence_of(record))
 
 
 def _accepted(probes: ItemProbes, probe: str, words: str) -> Iterator[Problem]:
     for record in probes.records:
         if record.probe == probe and record.expects == "rejection" and record.outcome == "accepted":
-            yield Problem(words, evidence=evidence(record))
+            yield Problem(words, evidence=evidence_of(record))
