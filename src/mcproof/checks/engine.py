@@ -1,18 +1,16 @@
 """Run rules on a catalog and observations, and collect their findings; say which rules could not be judged.
 
-An editor that checks a catalog after every edit keeps the findings about tools that did not change.
-Why: docs/decisions/0058-edits-touch-tools.md.
+Why rules and subjects meet by class: docs/decisions/0062-subjects-by-class.md.
 """
 
 from __future__ import annotations
 
-import marshal
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.findings import Finding, Problem
-from mcproof.checks.rule import Rule, TrustTraits
+from mcproof.checks.findings import Finding
+from mcproof.checks.rule import TrustTraits
 from mcproof.checks.subjects import (
     NOTHING,
     ONLY_SCANNED,
@@ -24,9 +22,9 @@ from mcproof.checks.subjects import (
     Observed,
     RuleCrash,
     Unjudged,
+    WholeCatalog,
     effective_revision,
 )
-from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import (
     METHODS,
     Catalog,
@@ -35,7 +33,6 @@ from mcproof.core.catalog.model import (
     Resource,
     ResourceTemplate,
     Server,
-    SourceTool,
     Tool,
     unread_lists,
 )
@@ -47,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
+    from mcproof.checks.findings import Problem
+    from mcproof.checks.rule import Rule
 
-
-if TYPE_CHECKING:
     Derive = Callable[[Any, "Context"], Iterable[Any]]
 
 
@@ -107,11 +104,6 @@ def _tree(tool: Tool, _: Context) -> Iterable[SchemaTree]:
     return () if tool.tree is None else (tool.tree,)
 
 
-def _texts(part: Catalog, context: Context) -> Iterable[ModelTexts]:
-    read = context.observed.of(ResourceBodies) if part is context.servers[0] else []
-    return (ModelTexts(part, [body for bodies in read for body in bodies.bodies]),)
-
-
 def _hits_on_server(part: Catalog, context: Context) -> Iterable[ClientHits]:
     hits = context.clients.places_on_server(part)
     return () if hits is None else (hits,)
@@ -128,7 +120,11 @@ DERIVED: Mapping[type, Mapping[type, Derive]] = {
         DatedCatalog: _dated_catalog,
         Neighbourhood: _neighbourhood,
         ClientHits: _hits_on_server,
-        ModelTexts: _texts,
+    },
+        Catalog: _itself,
+        DatedCatalog: _dated_catalog,
+        Neighbourhood: _neighbourhood,
+        ClientHits: _hits_on_server,
     },
     Server: {DatedItem: _dated},
     Tool: {Item: _itself, Tool: _itself, DatedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
@@ -138,11 +134,23 @@ DERIVED: Mapping[type, Mapping[type, Derive]] = {
 }
 """The subjects of each part of a catalog, in the order of their findings. An observation is its own subject."""
 
-_WHOLE = (Catalog, DatedCatalog, Neighbourhood)
+_IN_ONE_ROW = (Catalog, DatedCatalog, Neighbourhood)
 """The subjects whose rules run in one row, in the order of the rules: to a report they are all about the catalog."""
 
-OF_CATALOG = frozenset(subject for subjects in DERIVED.values() for subject in subjects)
-"""The subjects that every catalog has. All others are observations, and crashes of rules."""
+_OF_CATALOG = frozenset(subject for subjects in DERIVED.values() for subject in subjects)
+
+
+def is_of_catalog(subject: type) -> bool:
+    """Whether every catalog has these subjects. All others are observations, and crashes of rules."""
+    return subject in _OF_CATALOG or issubclass(subject, WholeCatalog)
+
+
+def _whole(subject: type[WholeCatalog]) -> Derive:
+    def derive(part: Catalog, context: Context) -> Iterable[WholeCatalog]:
+        read = context.observed.of(ResourceBodies) if part is context.servers[0] else []
+        return (subject(part, [body for bodies in read for body in bodies.bodies]),)
+
+    return derive
 
 
 class Step(NamedTuple):
@@ -156,10 +164,12 @@ class Step(NamedTuple):
 @lru_cache(maxsize=32)  # a run with many files has a few plans
 def _steps(rules: tuple[Rule, ...]) -> Mapping[type, list[Step]]:
     """What to check on each part of a catalog and on each observation, by its class."""
-    observations = {rule.subject: {rule.subject: _itself} for rule in rules if rule.subject not in OF_CATALOG}
+    subjects = dict.fromkeys(rule.subject for rule in rules)
+    whole = {subject: _whole(subject) for subject in subjects if issubclass(subject, WholeCatalog)}
+    observations = {subject: {subject: _itself} for subject in subjects if not is_of_catalog(subject)}
     steps = {}
-    for part, derived in {**DERIVED, **observations}.items():
-        places = {subject: 0 if subject in _WHOLE else place for place, subject in enumerate(derived)}
+    for part, derived in {**DERIVED, Catalog: {**DERIVED[Catalog], **whole}, **observations}.items():
+        places = {subject: 0 if subject in _IN_ONE_ROW else place for place, subject in enumerate(derived)}
         about = sorted((rule for rule in rules if rule.subject in places), key=lambda rule: places[rule.subject])
         groups = groupby(about, key=lambda rule: rule.subject)
         steps[part] = [Step(subject, derived[subject], list(group)) for subject, group in groups]
@@ -171,27 +181,20 @@ def check(
     rules: list[Rule],
     clients: ClientChecks | CatalogHits | None = None,
     observed: Observed = NOTHING,
-    kept: KeptFindings | None = None,
 ) -> list[Finding]:
     """Run rules on a catalog and on what was observed besides.
 
-    `clients` has the constraints for rules about clients; by default those that `lint` checks. `kept` has the findings
-    about tools of an earlier check, for callers that check a catalog after every edit.
+    `clients` has the constraints for rules about clients; by default those that `lint` checks.
     """
     context = Context(catalog, observed, clients)
     run = _RuleRun(rules, context)
-    if kept is not None:
-        kept.begin(_steps(tuple(rules)), clients, catalog.server_info.get("name"), context.judged_by)
     for part, item in context.parts():
-        if isinstance(part, Tool) and kept is not None:
-            run.check_kept(part, kept)
-        else:
-            run.check(part, item)
+        run.check(part, item)
         if isinstance(part, Tool):
             part.release_tree()
-    for crash in run.crashes():
+    for crash in list(run.crashes.values()):
         run.check(crash, catalog.server)
-    return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]
+    return run.findings if catalog.source is None else [found for found in run.findings if not _is_guess(found)]
 
 
 def _is_guess(finding: Finding) -> bool:
@@ -202,7 +205,7 @@ def _is_guess(finding: Finding) -> bool:
     item, pointer = finding.item, finding.pointer
     if not isinstance(item, Tool) or item.source is None:
         return False
-    return not item.knows(pointer) or any(each.rpartition("/")[0] == pointer for each in item.source.unknown)
+    return not item.knows(pointer) or any(unknown.rpartition("/")[0] == pointer for unknown in item.source.unknown)
 
 
 class _RuleRun:
@@ -210,43 +213,27 @@ class _RuleRun:
 
     def __init__(self, rules: list[Rule], context: Context) -> None:
         self.findings: list[Finding] = []
+        self.crashes: dict[str, RuleCrash] = {}
         self._steps = _steps(tuple(rules))
         self._context = context
-        self._crashes: dict[str, RuleCrash] = {}
         self._deferred: dict[int, list[Finding]] = {}
         """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
-        self._irregular = 0
-        """The number of crashes and of findings about other items than the checked one."""
 
     @cached_property
     def _survey(self) -> ItemSurvey:
         [rules] = (step.rules for step in self._steps[Server] if step.subject is DatedItem)
         return ItemSurvey(rules, self._context.judged_by)
 
-    def check(self, part: Any, item: Item) -> tuple[int, int]:
-        """Run the rules about every subject of a part; return where deferred findings start and end."""
+    def check(self, part: Any, item: Item) -> None:
+        """Run the rules about every subject of a part."""
         steps = self._steps.get(type(part), ())
         first = 1 if steps and steps[0].subject is Item else 0
         for step in steps[:first]:
             self._run(step, part, item)
-        start = len(self.findings)
         if part is item:
             self.findings += self._deferred.pop(id(item), ())
-        end = len(self.findings)
         for step in steps[first:]:
             self._run(step, part, item)
-        return start, end
-
-    def check_kept(self, tool: Tool, kept: KeptFindings) -> None:
-        """Add the findings about a tool that are known from an earlier check, or check it and keep them."""
-        known = kept.recall(tool)
-        if known is not None:
-            self.findings += [*known.as_item, *self._deferred.pop(id(tool), ()), *known.as_tool]
-            return
-        begin, self._irregular = len(self.findings), 0
-        start, end = self.check(tool, tool)
-        if not self._irregular:
-            kept.keep(tool, self.findings[begin:start], self.findings[end:])
 
     def _run(self, step: Step, part: Any, item: Item) -> None:
         """Run the rules about one subject of a part."""
@@ -258,108 +245,25 @@ class _RuleRun:
         except Exception as error:
             self._record_crash(rules[0], item, error)
             return
-        add = self.findings.append
         for subject in subjects:
-            for base in rules:
+            for rule in rules:
                 try:
-                    for problem in base.check(subject):
-                        rule = base
-                        if problem.severity is not None or problem.same_as is not None:
-                            rule = base.for_problem(problem.severity, problem.same_as)
-                        if problem.item is None:
-                            add(_new(Finding, (rule, item, problem)))
-                        else:
-                            self._irregular += 1
-                            found = Finding(rule, problem.item, problem)
-                            self._deferred.setdefault(id(problem.item), []).append(found)
+                    for problem in rule.check(subject):
+                        self._add(rule, item, problem)
                 except Exception as error:  # one rule's crash must not stop the others
-                    self._record_crash(base, item, error)
+                    self._record_crash(rule, item, error)
+
+    def _add(self, rule: Rule, item: Item, problem: Problem) -> None:
+        if problem.severity is not None or problem.same_as is not None:
+            rule = rule.for_problem(problem.severity, problem.same_as)
+        if problem.item is None:
+            self.findings.append(Finding(rule, item, problem))
+        else:
+            self._deferred.setdefault(id(problem.item), []).append(Finding(rule, problem.item, problem))
 
     def _record_crash(self, rule: Rule, item: Item, error: Exception) -> None:
-        self._irregular += 1
-        first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)
-        self._crashes[rule.id] = first._replace(times=first.times + 1)
-
-    def crashes(self) -> list[RuleCrash]:
-        return list(self._crashes.values())
-
-
-_new = tuple.__new__
-"""Builds a named tuple faster than a call of its class; used where there is one for each finding."""
-
-
-if TYPE_CHECKING:
-    ToolKey = tuple[bytes, SourceTool | None]
-
-
-class FindingsOfTool(NamedTuple):
-    """The findings about a tool: of rules about every item, and of all other rules."""
-
-    as_item: list[Finding]
-    as_tool: list[Finding]
-
-
-class _Kept(NamedTuple):
-    pointer: str
-    """The pointer of the tool when it was checked."""
-    as_item: tuple[tuple[Rule, Problem], ...]
-    as_tool: tuple[tuple[Rule, Problem], ...]
-
-
-class KeptFindings:
-    """The findings of the last check, by the content of each tool."""
-
-    def __init__(self) -> None:
-        self._setting: tuple[Any, ...] = ()
-        self._last: dict[ToolKey, _Kept] = {}
-        self._now: dict[ToolKey, _Kept] = {}
-
-    def begin(self, rules: object, *setting: object) -> None:
-        """Start a check with a table of rules and other settings; other ones make all earlier findings useless."""
-        is_same = bool(self._setting) and self._setting[0] is rules and self._setting[1:] == setting
-        self._setting = (rules, *setting)
-        self._last, self._now = self._now if is_same else {}, {}
-
-    def recall(self, tool: Tool) -> FindingsOfTool | None:
-        """The findings about a tool, if an equal one was in the last check."""
-        key = _key(tool)
-        known = self._last.get(key) if key is not None else None
-        if key is None or known is None:
-            return None
-        self._now[key] = known
-        return FindingsOfTool(_about(tool, known.as_item, known.pointer), _about(tool, known.as_tool, known.pointer))
-
-    def keep(self, tool: Tool, as_item: Iterable[Finding], as_tool: Iterable[Finding]) -> None:
-        """Keep the findings about a tool, unless one of them has a place of its own in the text."""
-        key = _key(tool)
-        kept = [tuple((each.rule, each.problem) for each in findings) for findings in (as_item, as_tool)]
-        if key is not None and all(_can_move(problem, tool) for part in kept for _, problem in part):
-            self._now[key] = _Kept(tool.pointer, *kept)
-
-
-def _key(tool: Tool) -> ToolKey | None:
-    """What the findings about a tool depend on; None for a tool without a name, whose number is its name."""
-    if not tool.name or (tool.document is not None and tool.document.has_duplicate_keys):
-        return None
-    try:
-        return marshal.dumps(tool.raw, 2), tool.source
-    except ValueError:  # too deep
-        return None
-
-
-def _can_move(problem: Problem, tool: Tool) -> bool:
-    near = problem.near
-    return near is None or (isinstance(near, str) and near.startswith(f"{tool.pointer}/"))
-
-
-def _about(tool: Tool, kept: tuple[tuple[Rule, Problem], ...], pointer: str) -> list[Finding]:
-    return [Finding(rule, tool, _moved(problem, pointer, tool.pointer)) for rule, problem in kept]
-
-
-def _moved(problem: Problem, before: str, now: str) -> Problem:
-    if before == now or not isinstance(problem.near, str):
-        return problem
-    return problem._replace(near=now + problem.near.removeprefix(before))
+        first = self.crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)
+        self.crashes[rule.id] = first._replace(times=first.times + 1)
 
 
 _SAID_ELSEWHERE = (RuleCrash, ConnectionFacts, ItemProbes)
@@ -368,7 +272,7 @@ _SAID_ELSEWHERE = (RuleCrash, ConnectionFacts, ItemProbes)
 
 def _is_observation(rule: Rule) -> bool:
     """Whether a rule is about something that is observed besides the catalog."""
-    return rule.subject not in OF_CATALOG and rule.subject not in _SAID_ELSEWHERE
+    return not is_of_catalog(rule.subject) and rule.subject not in _SAID_ELSEWHERE
 
 
 def needs_observation(rule: Rule) -> bool:
@@ -419,7 +323,7 @@ def _why_unobserved(rule: Rule, observed: Observed) -> Unjudged | None:
 
 def _lists_read(rule: Rule) -> Iterable[str]:
     """The keys of the lists that a rule about a catalog reads."""
-    if rule.subject is ModelTexts:
+    if issubclass(rule.subject, WholeCatalog):
         return METHODS
     if rule.traits.needs == "server":
         return ()

@@ -15,7 +15,7 @@ from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
 from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mcproof.checks.clients.hits import BrokenPlace
     from mcproof.checks.rule import Rule, S
@@ -144,6 +144,16 @@ class ClientHits(NamedTuple):
     by_rule: dict[str, list[BrokenPlace]]
     server_key: str = ""
     """The server's name in client configurations."""
+
+
+class WholeCatalog:
+    """A subject that is made from all that a server offers.
+
+    The engine makes it without importing its class: only the rules about it do, and few runs have any.
+    """
+
+    def __init__(self, catalog: Catalog, bodies: Iterable[tuple[str, str]] = ()) -> None:
+        """Make it from a catalog, and from the contents of resources that were read: URI and text."""
 
 
 class RuleCrash(NamedTuple):

@@ -91,10 +91,7 @@ def _crashed(findings: list[Finding]) -> frozenset[str]:
 
 
 def find_problems(
-    catalog: Catalog,
-    plan: Plan,
-    tracker: IgnoreTracker,
-    observed: Observed = NOTHING,
+    catalog: Catalog, plan: Plan, tracker: IgnoreTracker, observed: Observed = NOTHING
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules, plan.clients, observed)

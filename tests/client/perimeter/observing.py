@@ -7,7 +7,7 @@ import gc
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from client.running import PATIENT, captured
-from mcproof.checks.engine import OF_CATALOG, check
+from mcproof.checks.engine import check, is_of_catalog
 from mcproof.checks.rule import rules_of
 from mcproof.checks.subjects import Observed
 from mcproof.client.connect import ConnectOptions
@@ -68,7 +68,7 @@ def facts_of(endpoint: Endpoint, *, is_deep: bool = False) -> tuple[Any, ...]:
 def findings(*facts: Any) -> dict[str, Finding]:
     """The findings of the `trust` rules about facts other than the catalog, by rule."""
     empty = read_snapshot(b'{"server": {}, "initialize": {}, "tools": []}', "empty.json")
-    rules = [rule for rule in rules_of("trust") if rule.subject not in OF_CATALOG]
+    rules = [rule for rule in rules_of("trust") if not is_of_catalog(rule.subject)]
     found = check(empty, rules, observed=Observed(tuple(each for each in facts if each is not None)))
     assert len({each.rule.id for each in found}) == len(found)
     return {each.rule.id: each for each in found}

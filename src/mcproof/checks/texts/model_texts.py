@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from mcproof.checks.subjects import WholeCatalog
 from mcproof.core.catalog.model import Catalog, Item, Kind, Tool
 from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
@@ -214,7 +215,7 @@ class _Holder(NamedTuple):
     key: str | int
 
 
-class ModelTexts:
+class ModelTexts(WholeCatalog):
     """The texts of one server, without repetitions, in the order of the catalog."""
 
     def __init__(self, catalog: Catalog, bodies: Iterable[tuple[str, str]] = ()) -> None:

@@ -63,7 +63,7 @@ class Analysis(NamedTuple):
 
 
 class Analyst:
-    """Checks documents, and remembers what does not change from one edit to the next. Not safe for threads."""
+    """Checks documents, and remembers the statements of each that did not change. Not safe for threads."""
 
     def __init__(self) -> None:
         self._trees = SyntaxTreeCache()
