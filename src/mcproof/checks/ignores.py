@@ -128,9 +128,10 @@ MOST_NOTICES = 200
 """The most comments reported in one run."""
 LONGEST_REASON, LONGEST_WORD = 500, 60
 
-_START = re.compile(r"#(?=[ \t]*mcproof:)")
-_DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
-_NEXT_COMMENT = re.compile(r"\s#\s")
+# Compiled when a comment is read: only source has comments.
+_START = r"#(?=[ \t]*mcproof:)"
+_DIRECTIVE = r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?"
+_NEXT_COMMENT = r"\s#\s"
 _NOT_OF_SOURCE = frozenset((ConnectionFacts, ItemProbes, RuleCrash))
 """The subjects of rules that cannot apply to source."""
 
@@ -290,7 +291,7 @@ def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
     known: dict[str, frozenset[str] | str] = {}
     for file, found in source.comments.items():
         for line, text in found:
-            for directive in _START.split(text)[1:]:
+            for directive in re.split(_START, text)[1:]:
                 comment = _parsed(file, line, directive, known, tracker)
                 if comment is not None:
                     yield comment
@@ -299,7 +300,7 @@ def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
 def _parsed(
     file: str, line: int, directive: str, known: dict[str, frozenset[str] | str], tracker: IgnoreTracker
 ) -> IgnoreComment | None:
-    found = _DIRECTIVE.match(directive)
+    found = re.match(_DIRECTIVE, directive)
     if found is None:
         return None
     word, opening, listed, closing = found.groups()
@@ -357,7 +358,7 @@ def _is_id(word: str) -> bool:
 
 def _reason(rest: str) -> str | None:
     """The text after the rules, up to the next comment on the same line."""
-    reason = _NEXT_COMMENT.split(f" {rest}", maxsplit=1)[0].strip().lstrip(":-–—").strip()
+    reason = re.split(_NEXT_COMMENT, f" {rest}", maxsplit=1)[0].strip().lstrip(":-–—").strip()
     return reason[:LONGEST_REASON] or None
 
 

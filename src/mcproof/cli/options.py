@@ -286,7 +286,8 @@ def parse_recording(options: argparse.Namespace) -> RecordOptions | None:
     return None
 
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+VARIABLE = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
+"""A reference to a variable of the environment. A text, as no usual command line has one."""
 
 
 def store_settings(source: SettingsSource, database: str | None = None) -> StoreSettings:
@@ -323,4 +324,4 @@ def _filled(settings: Settings, database: str) -> str:
             raise ConfigError(f"the environment variable {found[1]} is not set", file=file, line=line)
         return quote(value, safe="")
 
-    return _VARIABLE.sub(value_of, database) if "://" in database else database
+    return re.sub(VARIABLE, value_of, database) if "://" in database else database

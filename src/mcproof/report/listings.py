@@ -16,7 +16,7 @@ from mcproof.runs.records import SCHEMA_VERSION, Record, encode, encoded, listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.checks.diff.drift import Difference
+    from mcproof.checks.subjects import Difference
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.runs.results import LockedTarget, LockOutcome
 

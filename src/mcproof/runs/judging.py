@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -227,7 +226,7 @@ def _descriptions(catalog: Catalog) -> Descriptions:
 
     judged = list(map(judge, catalog.tools))
     scores = description_scores(judged)
-    lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda scored: scored[1]))
+    lowest = dict(sorted(scores.items(), key=lambda score: score[1])[:WEAKEST])
     weakest: dict[str, Weakness] = {}
     for description in judged:
         label = description.tool.label

@@ -15,8 +15,8 @@ from mcproof.runs.requests import GradeRequest, LintRequest
 from mcproof.runs.results import Gate, GradePayload, RunResult
 
 if TYPE_CHECKING:
-    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.checks.diff.lock import Lock
+    from mcproof.checks.subjects import CatalogDrift
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Listener
     from mcproof.runs.judging import Checked

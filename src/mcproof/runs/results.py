@@ -16,11 +16,11 @@ from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
-    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Trust
+    from mcproof.checks.subjects import CatalogDrift
     from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.core.catalog.model import Catalog
     from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
-from mcproof.checks.subjects import Observed, Unjudged
+from mcproof.checks.subjects import CatalogDrift, Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
-from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
 from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, PerimeterFacts
@@ -24,7 +22,7 @@ from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.results import Gate, RunResult, ScanPayload, TargetResult, Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcproof.client.connect import ConnectOptions
     from mcproof.core.errors import McproofError
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from mcproof.runs.requests import Detail, RunSession, ScanRequest
     from mcproof.targets.arguments import Input
 
+    Observer = Callable[[Endpoint, Catalog | None], tuple[Any, ...]]
+    """Observes a live server, whose catalog may be known."""
 
 _OF_SOURCE: tuple[type, ...] = (SourceFlows, SourceConfiguration)
 _OF_NETWORKS: tuple[type, ...] = (PerimeterFacts, AuthorizationFacts, ServerIdentity)
@@ -57,8 +57,8 @@ class Scanned(NamedTuple):
         return self._replace(observed=self.observed.with_values(value))
 
 
-def observe_target(target: LoadedTarget, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
-    """Observe a target whose catalog was read."""
+def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
+    """Observe a target whose catalog was read; `observe` asks a live server."""
     from mcproof.checks.advisories import known_software
 
     source, catalog = target.source, target.catalog
@@ -70,18 +70,18 @@ def observe_target(target: LoadedTarget, options: ConnectOptions, *, is_deep: bo
 
         values += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
     if source.server is not None:
-        values += observe_live(source.server, options, catalog, is_deep=is_deep)
+        values += observe(source.server, catalog)
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))
     return Scanned(observed, _exposure(source, observed))
 
 
-def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:
+def observe_unlisted(source: Input, error: McproofError, observe: Observer) -> Scanned | None:
     """Observe a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
     unlisted = (*_OF_CONNECTIONS, ServerIdentity, KnownSoftware)
     missing = {**_missing(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
-    observed = Observed(observe_live(source.server, options, None), missing, error.message)
+    observed = Observed(observe(source.server, None), missing, error.message)
     return Scanned(observed, _exposure(source, observed))
 
 
@@ -92,7 +92,7 @@ def is_seen_from_outside(source: Input, scanned: Scanned) -> bool:
 
 
 def observe_live(
-    server: Endpoint, options: ConnectOptions, catalog: Catalog | None, *, is_deep: bool = False
+    server: Endpoint, catalog: Catalog | None, options: ConnectOptions, *, is_deep: bool
 ) -> tuple[Any, ...]:
     """Observe a live server. Raises KeyboardInterrupt after everything that was started has ended."""
     from mcproof.client.perimeter.observe import observe_server
@@ -149,9 +149,13 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
     run = TargetRun(request, listen, session)
     references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
 
+    def observe(server: Endpoint, catalog: Catalog | None) -> tuple[Any, ...]:
+        # The options are made only for a live server: they bring the client and asyncio, 18 ms.
+        return observe_live(server, catalog, run.connect_options, is_deep=request.deep)
+
     def check(target: LoadedTarget) -> Checked:
         drift = references.drift(target.source, target.catalog)
-        scanned = observe_target(target, run.connect_options, is_deep=request.deep)
+        scanned = observe_target(target, observe)
         if drift is not None:
             scanned = scanned.with_value(drift)
         return judge(target, scanned).with_gates(references.gates(drift))
@@ -162,7 +166,9 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         One that requires authorization has shown all that it shows without credentials. Any other could not be
         connected to, so the run fails whatever its URL and TLS are like.
         """
-        scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
+        from mcproof.client.errors import ConnectError
+
+        scanned = observe_unlisted(source, error, observe) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)

@@ -13,7 +13,7 @@ from mcproof.core.errors import InputError
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.checks.diff.drift import CatalogDrift
+    from mcproof.checks.subjects import CatalogDrift
     from mcproof.core.catalog.model import Catalog
 
 TOOL: dict[str, Any] = {

@@ -89,7 +89,7 @@ _NEEDED = {
 """Words of which one must be before a role, if there are any: `sql_query`, but not `search_query`."""
 _OTHER = {"token": frozenset({"continuation", "cursor", "next", "page", "pagination", "previous", "start", "sync"})}
 """Words before which a role is another one: `page_token`."""
-_PAGES = re.compile(r"\b(?:pages?|pagination|paginat\w*|cursor|continu\w*|next)\b", re.IGNORECASE)
+_PAGES = r"(?i)\b(?:pages?|pagination|paginat\w*|cursor|continu\w*|next)\b"
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +114,7 @@ def is_page_token(name: str, schema: Any) -> bool:
     if role_of(name) != "token" or not isinstance(schema, dict):
         return False
     description = schema.get("description")
-    return isinstance(description, str) and _PAGES.search(description[:500]) is not None
+    return isinstance(description, str) and re.search(_PAGES, description[:500]) is not None
 
 
 def texts_of(schema: Any) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def texts_of(schema: Any) -> list[dict[str, Any]]:
 
 ANNOTATION = "x-mcp-header"
 HEADER_TYPES = ("string", "integer", "boolean")
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _SHOWN = 60
 
 
@@ -188,7 +188,7 @@ def _faults(node: SchemaNode, path: tuple[str, ...], value: Any) -> Iterator[str
         yield f"the header of {_named(path)} is {kind_of(value)}, not a string"
     elif not value:
         yield f"the header of {_named(path)} is empty"
-    elif _TOKEN.fullmatch(value) is None:
+    elif re.fullmatch(_HEADER_NAME, value) is None:
         yield f"the header of {_named(path)}, {_shown(value)}, has characters that a header name cannot have"
     elif node.schema.get("type") not in HEADER_TYPES:
         yield f"{_named(path)} has a header, so its `type` must be string, integer or boolean, not {_type(node)}"

@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from mcproof.checks.diff.drift import CatalogDrift, drift_against
+from mcproof.checks.diff.drift import drift_against
 from mcproof.checks.rule import VERDICTS
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
@@ -39,6 +39,7 @@ from mcproof.targets.snapshots import read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mcproof.checks.subjects import CatalogDrift
     from mcproof.client.http.policy import NetworkPolicy
     from mcproof.runs.config import WatchEntry, Webhook
     from mcproof.services.store.database import Database

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.checks.subjects import CatalogDrift
 
 if TYPE_CHECKING:
-    from mcproof.checks.diff.drift import DriftKind
     from mcproof.checks.rule import Check
+    from mcproof.checks.subjects import DriftKind
     from mcproof.core.observations.perimeter import Exposure
 
 _MOST_NAMES = 5
