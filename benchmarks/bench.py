@@ -20,25 +20,33 @@ from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suit
 from measure_snapshots import (
     ALL_RULES,
     added,
-    cold_start,
+    cold,
     command,
     command_added,
     growth,
     many_files,
     rules,
+    swept,
     text_rules,
+    warm,
 )
 from measure_source import discovery
 from measure_sweeps import against_loads, memory, ray_overhead, two_cores
-from measurement import Measurement, Workspace
+from measurement import Comparison, Measurement, Workspace
 
 NO_POLISH = ("--ignore", "polish")
 
 MEASUREMENTS = (
-    Measurement("cold", "cold schema-lint of 100 KB : python -c pass", 6, cold_start),
+    Measurement("cold-schema-lint", "cold schema-lint of 100 KB : python -c pass", 4.5, cold("schema-lint")),
+    Measurement("cold-lint", "cold lint of 100 KB : python -c pass", 6.5, cold("lint")),
+    Measurement("cold-grade", "cold grade of 100 KB : python -c pass", 6, cold("grade")),
+    Measurement("cold-scan", "cold scan of 100 KB : python -c pass", 10, cold("scan")),
+    Measurement("cold-compat", "cold compat of 100 KB : python -c pass", None, cold("compat")),
+    Measurement("warm-lint", "warm lint, a catalog", 6, warm, "ms"),
+    Measurement("warm-sweep", "a catalog of a sweep : warm lint of it", 1.2, swept),
     Measurement("rules", "rules but polish : json.loads", 6, rules("polish")),
     Measurement("rules-polish", "all rules : json.loads", 13, rules()),
-    Measurement("rules-clients", "compat and spec : grade, added to rules", None, added("compat", "spec", to="grade")),
+    Measurement("rules-clients", "compat and spec : grade, added to rules", 1, added("compat", "spec", to="grade")),
     Measurement("rules-text", "rules about texts : polish rules", 1, text_rules),
     Measurement("command", "lint, rules but polish : json.loads", 16, command(*ALL_RULES, *NO_POLISH)),
     Measurement("command-polish", "lint, all rules : json.loads", 28, command(*ALL_RULES)),
@@ -72,15 +80,25 @@ MEASUREMENTS = (
 ON_DEMAND = measure_serving.rows()
 
 
-def line(row: Measurement, at: Workspace) -> str:
-    """Measure and describe one row."""
-    measured = row.measure(at)
+def line(row: Measurement, measured: Comparison) -> str:
+    """Describe a row and its figure."""
     limit = "" if row.limit is None else f"at most {row.limit:g}"
-    verdict = "" if row.limit is None else "ok" if measured.value <= row.limit else "OVER"
+    verdict = "" if row.limit is None else "OVER" if row.is_missed_by(measured) else "ok"
     other = {"cpu": "wall", "wall": "cpu", None: ""}[measured.clock]
     beside = "" if measured.other is None else f"{other} {measured.other:,.2f}"
     value = f"{measured.value:,.2f} {row.unit}"
     return f"{row.title:45} {measured.clock or '':4} {value:>12} {limit:12} {verdict:5} {beside:13} {measured.detail}"
+
+
+def summary(missed: list[tuple[Measurement, Comparison]]) -> str:
+    """The rows that miss their limits, the worst first."""
+    if not missed:
+        return "\nEvery limit is met."
+    worst_first = sorted(missed, key=lambda miss: miss[1].value / (miss[0].limit or 1), reverse=True)
+    lines = [
+        f"  {row.name:18} {measured.value:,.2f} {row.unit}, at most {row.limit:g}" for row, measured in worst_first
+    ]
+    return "\n".join([f"\n{len(missed)} of the limits {'is' if len(missed) == 1 else 'are'} missed:", *lines])
 
 
 def main() -> None:
@@ -94,8 +112,14 @@ def main() -> None:
     chosen = chosen if options.names else list(MEASUREMENTS)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
         at = Workspace(pathlib.Path(folder), closing, options.catalogs, options.sources)
+        missed = []
         for row in chosen:
-            print(line(row, at), flush=True)
+            measured = row.measure(at)
+            print(line(row, measured), flush=True)
+            if row.is_missed_by(measured):
+                missed.append((row, measured))
+    if any(row.limit is not None for row in chosen):
+        print(summary(missed))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from measurement import Workspace
+    from timing import Spent
 
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule
@@ -31,15 +32,53 @@ def without_collector() -> Iterator[None]:
     gc.enable()
 
 
-def cold_start(at: Workspace) -> Comparison:
-    """A cold `schema-lint` of a 100 KB catalog against a Python that does nothing."""
-    lint, nothing, version = best_of(
-        25,
-        lambda: run(MCPROOF, "schema-lint", str(at.large_snapshot)),
-        lambda: run(sys.executable, "-c", "pass"),
-        lambda: run(MCPROOF, "--version"),
-    )
-    return Comparison.of(lint, nothing, f"--version {version.cpu * 1000:.0f} ms")
+def cold(command: str) -> Callable[[Workspace], Comparison]:
+    """A cold command on a 100 KB catalog against a Python that does nothing."""
+
+    def measure(at: Workspace) -> Comparison:
+        spent, nothing = best_of(
+            25, lambda: run(MCPROOF, command, str(at.large_snapshot)), lambda: run(sys.executable, "-c", "pass")
+        )
+        return Comparison.of(spent, nothing)
+
+    return measure
+
+
+def warm(at: Workspace) -> Comparison:
+    """The time of `lint` for each catalog of a folder, in one process that has checked them before."""
+    (spent,) = _warm(_linted(at))
+    each = 1e3 / len(at.snapshots)
+    return Comparison(spent.cpu * each, f"{len(at.snapshots)} catalogs", "cpu", spent.wall * each)
+
+
+def swept(at: Workspace) -> Comparison:
+    """What a worker of a sweep does for each catalog, with scores and a row, against a warm `lint`."""
+    from mcproof.services.sweep.check import SweepPlan, SweepTask, check_capture
+    from mcproof.services.sweep.registry import capture_target
+
+    tasks = [
+        SweepTask(number, capture_target(name)._replace(data=content))
+        for number, (content, name) in enumerate(at.snapshots)
+    ]
+    sweep, lint = _warm(lambda: [check_capture(task, SweepPlan()) for task in tasks], _linted(at))
+    return Comparison.of(sweep, lint)
+
+
+def _linted(at: Workspace) -> Callable[[], object]:
+    from mcproof.runs import execute
+    from mcproof.runs.requests import CatalogDocument, LintRequest, Policy, SettingsSource, TargetSelection
+
+    documents = tuple(CatalogDocument(name, content) for content, name in at.snapshots)
+    request = LintRequest(TargetSelection(documents=documents), policy=Policy(SettingsSource(is_disabled=True)))
+    return lambda: execute(request)
+
+
+def _warm(*actions: Callable[[], object]) -> list[Spent]:
+    """The least times of actions that were done before."""
+    for action in actions:
+        action()
+    with without_collector():
+        return best_of(7, *actions)
 
 
 def rules(*ignored: str) -> Callable[[Workspace], Comparison]:

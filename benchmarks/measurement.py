@@ -46,6 +46,10 @@ class Measurement(NamedTuple):
     measure: Callable[[Workspace], Comparison]
     unit: str = "x"
 
+    def is_missed_by(self, measured: Comparison) -> bool:
+        """Whether a figure is over the limit, if there is one."""
+        return self.limit is not None and measured.value > self.limit
+
 
 class Workspace:
     """A temporary folder, and generated inputs that are written on first use."""
