@@ -11,9 +11,10 @@ import json
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import KnownPackage, KnownSoftware
 from mcproof.source.packages.versions import command_packages, in_range, normalized
 

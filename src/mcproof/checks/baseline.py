@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcproof.checks.findings import fingerprints
 from mcproof.checks.ignores import ACCEPTED, Suppression
 from mcproof.checks.subjects import NOTHING
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.stored_form import Text, member, record
 

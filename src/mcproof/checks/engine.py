@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Finding
 from mcproof.checks.rule import TrustTraits
@@ -36,6 +36,7 @@ from mcproof.core.catalog.model import (
     Tool,
     unread_lists,
 )
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.observations.probes import ItemProbes, ResourceBodies
 from mcproof.core.schema.tree import SchemaTree

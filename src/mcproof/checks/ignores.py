@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from mcproof.checks.rule import Rule, all_rules, find_rule, is_ignored, rules_named
 from mcproof.checks.subjects import RuleCrash
 from mcproof.core.errors import SettingLocation, UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.stored_form import Position, Text, member, record

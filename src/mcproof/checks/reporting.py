@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from marshal import dumps
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import (
     LEVELS,
@@ -22,6 +22,7 @@ from mcproof.checks.findings import (
     Snippet,
     fingerprints,
 )
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:

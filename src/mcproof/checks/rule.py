@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mcproof.checks.findings import Level, Problem, level_of
 from mcproof.core.errors import UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

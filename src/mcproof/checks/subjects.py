@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.rule import SpecTraits
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.command import Option, Options, whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import Settings, StoreSettings, settings_for
 from mcproof.runs.requests import CallOptions, GivenArguments, Policy, RuleSelection, SettingsSource

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.cli.command import Option, Options
 from mcproof.cli.options import RECORD_OPTIONS, RecordOptions, parse_recording
@@ -24,6 +24,7 @@ from mcproof.core.console import (
     tell,
 )
 from mcproof.core.errors import FINDINGS, INTERRUPTED, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import leads_out
 from mcproof.report.formats import (
     FORMATS,

@@ -7,7 +7,7 @@ import os
 import time
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.subjects import NO_TOOLS
 from mcproof.cli.options import parse_fixing
@@ -23,6 +23,7 @@ from mcproof.core.console import (
     tell,
 )
 from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.events import (
     CallsPlanned,

@@ -10,10 +10,11 @@ import json
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.questions import Reply, declined, fields_of, form_problem, schema_problem
 from mcproof.core.console import safe
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.schema.validation import Oracle
 

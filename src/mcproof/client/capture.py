@@ -13,7 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mcproof.client import waiting
 from mcproof.client.connect import ConnectOptions, connect
@@ -23,6 +23,7 @@ from mcproof.client.listing import Listing, list_everything, list_variation
 from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import Session
 from mcproof.client.waiting import GRACE, Interruptible, confirmed, raising_on_signals
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import Anomaly, ConnectionFacts, ProcessEnd, cropped
 
 if TYPE_CHECKING:

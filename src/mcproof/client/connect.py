@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.connection import Limits, authorized
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.eras import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.client.auth.authorizer import OAuthAuthorizer

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcproof import __version__
 from mcproof.client import questions
 from mcproof.client.errors import ConnectError, ExpiredSessionError, UnauthorizedError
 from mcproof.client.http.headers import HEADER_MISMATCH, ParameterHeaders, stateless_headers
 from mcproof.client.questions import AnswerSource, Respondent
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ProcessEnd, cropped
 from mcproof.core.protocol import HANDSHAKE
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 
 

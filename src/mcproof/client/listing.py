@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcproof.client import waiting
 from mcproof.client.connection import Connection, in_seconds
 from mcproof.client.errors import ConnectError, HttpStatusError, LostError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import Anomaly, cropped
 from mcproof.core.text.json_document import kind_of
 

@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError, EndlessQuestionsError, LostError, UnsentError
 from mcproof.client.questions import METHOD_NOT_FOUND
 from mcproof.client.tracing import PeerTrace, ServerNotifications
 from mcproof.core.errors import McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import Anomaly, cropped
 from mcproof.core.text.json_document import kind_of
 

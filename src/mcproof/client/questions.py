@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcproof.client.errors import EndlessQuestionsError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import (
     METHODS,
     NO_ANSWER,

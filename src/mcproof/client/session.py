@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.connect import connect
 from mcproof.client.connection import ServerMemory, authorized, in_seconds
@@ -22,6 +22,7 @@ from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.questions import asks_for_input
 from mcproof.client.redaction import hiding
 from mcproof.client.waiting import CPU_FACTOR, PatientTimeout
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import first_unanswered
 from mcproof.core.observations.probes import LONGEST_EXCERPT, excerpt
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from math import isfinite
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NoReturn
 
 from mcproof.client.redaction import hiding
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import cropped_value
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import NamedTuple
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 
 Address = IPv4Address | IPv6Address

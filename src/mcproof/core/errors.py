@@ -6,8 +6,9 @@ command line can render all of them as text or JSON. Which exit code a run gets 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ import asyncio
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.waiting import all_of
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Fault, Position, Text, member, record
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ Why a call needs evidence: docs/decisions/0031-permission-needs-evidence.md.
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.behaviour.effects import DESTRUCTIVE, effect_of
 from mcproof.core.console import listed_names
 from mcproof.core.errors import UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.listing import list_everything
 from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Session
 from mcproof.client.waiting import Interruptible
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import FAILURE_OF
 from mcproof.core.observations.responses import OutputContract
 from mcproof.core.schema.validation import Oracle

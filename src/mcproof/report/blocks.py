@@ -7,7 +7,9 @@ Why there is a value between payloads and formats: docs/decisions/0067-one-docum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, group_by_fault
 from mcproof.checks.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.checks.rule import CRASHED
 from mcproof.core.console import safe, without_commands
 from mcproof.core.errors import INTERRUPTED
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.grids import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
 from mcproof.report.phrases import gate_sentence, relative_path, repository_path
 from mcproof.report.sections.outcomes import merge_unrun

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import Style, harmless_lines
 from mcproof.core.errors import UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.core.console import Style, display_width, plural, safe, wrapped
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import CHANGE_WORDS, code_help_lines, fixing_hint, scope_of, static_sentence
 
 if TYPE_CHECKING:

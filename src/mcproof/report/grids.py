@@ -6,7 +6,7 @@ which findings repeat a failed probe, so that each problem is reported once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.clients.verdicts import (
     TOOL_OUTCOMES,
@@ -20,6 +20,7 @@ from mcproof.checks.clients.verdicts import (
     client_effects,
 )
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import HOSTILE_PROBES
 
 if TYPE_CHECKING:

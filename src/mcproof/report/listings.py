@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.advisories import Advisory, conditions
 from mcproof.checks.clients.constraints import in_a_sentence
 from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile
 from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.core.console import Style, display_width, plural, wrapped
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.report.grids import KIND_WORDS
 from mcproof.runs.records import SCHEMA_VERSION, Record, encode, encoded, listed, printable

@@ -7,9 +7,10 @@ paths from the root of a repository, as CI systems want them.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural, shell_word
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.results import BROKEN, COMPLETE, Gate, TargetResult
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ end; a run without a gate states what it found, and no word.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
 from mcproof.runs.results import BROKEN, CALLING
 

@@ -11,9 +11,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 from typing import get_type_hints as hints_of
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Member, Presence, member
 from mcproof.core.text.json_positions import escape
 

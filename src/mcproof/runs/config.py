@@ -7,9 +7,10 @@ Values are read with their positions, so that an error names the line and the ne
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import ConfigError, SettingLocation, reason_of
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.clients.fix import UnfixedHit, fix_for_clients
 from mcproof.checks.clients.hits import ClientChecks
@@ -14,6 +14,7 @@ from mcproof.checks.fixes import fix_snapshot
 from mcproof.checks.fixes.source import FixedFile, fix_source
 from mcproof.checks.reporting import report_findings
 from mcproof.core.errors import InputError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import replace_files
 from mcproof.core.text.json_document import Edit, splice
 from mcproof.runs.events import FixedTarget, FixPlanned, Listener, TargetFixed

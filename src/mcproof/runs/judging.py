@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.engine import check, needs_observation, unjudged_rules
 from mcproof.checks.fixes import proven_edits
@@ -13,6 +13,7 @@ from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.checks.subjects import NOTHING
 from mcproof.core.errors import Untested
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from time import gmtime, perf_counter, strftime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.checks.ignores import IgnoreTracker
@@ -25,6 +25,7 @@ from mcproof.core.errors import (
     UsageError,
     nearest,
 )
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import expired_text
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS

@@ -7,12 +7,13 @@ not test everything fails a gate.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import Rule, find_rule
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.core.console import listed_names
 from mcproof.core.errors import InputError, McproofError, UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ALL_OUTCOMES, with_shared_failures
 from mcproof.probing.attacks.run import attack
 from mcproof.probing.calls import Called, CallPlan, TimeLimit

@@ -6,9 +6,10 @@ import json
 from functools import cache
 from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcproof.checks.findings import RULESET_NAMES, Level, Severity, SharedEvidence
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Fault, Position, Text, member, record
 from mcproof.runs import codec
 

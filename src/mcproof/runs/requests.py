@@ -7,9 +7,10 @@ on.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.rule import RULESETS
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.runs.results import BROKEN
 from mcproof.targets.arguments import Input, LiveOptions

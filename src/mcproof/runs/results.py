@@ -7,10 +7,11 @@ Why one result serves all formats: docs/decisions/0013-one-result-many-formats.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleFacts
 from mcproof.core.errors import McproofError, Notice, Untested, located
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.stored_form import Position, Text, member, record
 

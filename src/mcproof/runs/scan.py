@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
@@ -11,6 +11,7 @@ from mcproof.checks.subjects import CatalogDrift, Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.core.catalog.model import Catalog, Tool
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
 from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, PerimeterFacts
 from mcproof.core.observations.probes import ReadCalls, ResourceBodies

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.client.redaction import hiding_whole
 from mcproof.core.console import plural
 from mcproof.core.errors import InputError, McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.loop import Clock

@@ -7,9 +7,10 @@ everything that is missing, so that it is reported and not mistaken for absent.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.catalog.model import CONDITIONAL, SourceTool
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceLocation, SourceProblem
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ Why source is interpreted instead of matched: docs/decisions/0005-discovery-inte
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.catalog.model import Origin
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import open_in_checkout
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import JsonText, kind_of
 from mcproof.core.text.json_positions import escape
 

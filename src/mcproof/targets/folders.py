@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import files_below, start_of_file
 from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 

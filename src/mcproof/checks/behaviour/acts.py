@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.behaviour import effects as verbs
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.behaviour.acts import LONGEST, Act, Source, ToolText, parameters_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:

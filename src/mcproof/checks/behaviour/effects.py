@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Why sentences are generated: docs/decisions/0042-constraints-are-data.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.schema_constraints import SCHEMA_CHECKS
 from mcproof.checks.clients.tool_constraints import SERVER_CHECKS, TOOL_CHECKS
@@ -27,6 +27,7 @@ from mcproof.core.catalog.tool_marks import (
     ROOT_KEYWORDS,
     root_mark,
 )
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import BARE_ARRAY, DEEP, ODD, ODD_ENUM, ODD_KEY, TYPE_LIST, UNDECLARED, UNTYPED
 from mcproof.core.schema.tree import DEEP_LEVELS
 

@@ -12,9 +12,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.errors import UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Level

@@ -10,8 +10,9 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree
 from mcproof.core.text.json_document import Edit, JsonText, RevisedText, splice

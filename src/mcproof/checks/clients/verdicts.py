@@ -7,9 +7,10 @@ APIs, those degrade a tool at most. Verdicts are derived from effects and status
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcproof.checks.clients.profiles import EFFECTS, Status, effect_level
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:

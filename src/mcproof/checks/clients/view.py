@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.scores.tokens import length
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:

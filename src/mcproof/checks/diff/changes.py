@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from inspect import cleandoc
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mcproof.checks.diff.documents import json_key
 from mcproof.checks.diff.kinds import CHANGE_KINDS, ChangeKind
 from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts, Snippet, identity_of, level_of
 from mcproof.checks.reporting import FindingLocation, SourceLines, find_spans, locate, snippet_at
 from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import Span, unescape
 
 

@@ -7,8 +7,9 @@ divided into definitions. Numbers are equal however they are written; `true` is 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import (
     DYNAMIC,
     SCHEMA_LISTS,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
+
+from mcproof.core.named_tuple import NamedTuple
 
 
 class ChangeKind(NamedTuple):

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.diff.items import instructions_in
 from mcproof.core.catalog.model import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import JsonText
 from mcproof.core.text.json_positions import escape
 

@@ -15,7 +15,7 @@ Why a change has three values: docs/decisions/0004-diff-three-values.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mcproof.checks.diff.comparison import Effect, SchemaChange, SchemaComparison, SchemaPair, value_effects
 from mcproof.checks.diff.containment import ContainmentBudget
@@ -30,6 +30,7 @@ from mcproof.checks.diff.documents import (
 )
 from mcproof.checks.diff.kinds import counted, member_change, names_text, shortened_name, text_change, value_text
 from mcproof.checks.diff.properties import compare_properties, compare_unions, property_label
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import (
     ALTERNATIVES,
     DYNAMIC,

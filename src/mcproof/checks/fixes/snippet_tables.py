@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcproof.core.catalog.model import Catalog, Item, Tool
+from mcproof.core.named_tuple import NamedTuple
 
 MCP2, MCP1, FASTMCP, LOW_LEVEL, ZOD, LITERAL = "mcp", "mcp1", "fastmcp", "lowlevel", "zod", "literal"
 FRAMEWORKS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.fixes.snippet_tables import (
     FRAMEWORKS,
@@ -28,6 +28,7 @@ from mcproof.checks.fixes.snippet_tables import (
     templates_of,
     zod_type,
 )
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.core.text.json_positions import resolve
 

@@ -11,10 +11,11 @@ import ast
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import TextEdit
 from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
 from mcproof.core.text.json_positions import escape, resolve
 from mcproof.core.text.python_document import PythonText, UncertainError

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:

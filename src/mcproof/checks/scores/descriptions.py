@@ -7,7 +7,7 @@ nothing, so length alone gains nothing.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.scores.description_text import (
     FEW_WORDS,
@@ -20,6 +20,7 @@ from mcproof.checks.scores.description_text import (
     stem,
     stems_of,
 )
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from mcproof.checks.rule import GradeTraits
 from mcproof.checks.scores.tokens import length, trim
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ number of tools. Computed as published with the rules.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, record
 
 if TYPE_CHECKING:

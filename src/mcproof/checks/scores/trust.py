@@ -8,9 +8,10 @@ Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-count
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcproof.checks.rule import VERDICTS, TrustTraits, Verdict
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Text, member, record
 
 if TYPE_CHECKING:

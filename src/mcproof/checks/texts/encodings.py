@@ -12,11 +12,12 @@ import zlib
 from base64 import a85decode, b32decode, b64decode, b85decode
 from binascii import Error as InvalidDataError
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcproof.checks.texts.codes import in_code, in_leet, in_morse, in_other_letters, rotated, spaced_out
 from mcproof.checks.texts.words import is_sentence, words_of_text
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from mcproof.checks.texts.codes import (
@@ -22,6 +22,7 @@ from mcproof.checks.texts.codes import (
     text_of_tags,
 )
 from mcproof.checks.texts.markup import code_ranges
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

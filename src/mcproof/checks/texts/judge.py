@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from mcproof.checks.texts.codes import is_run_together
 from mcproof.checks.texts.encodings import encoded_in
@@ -21,6 +21,7 @@ from mcproof.checks.texts.hidden import (
 from mcproof.checks.texts.patterns import CONCEALS, DESTROYS, OVERREACHES, OVERRIDES, PRAISES, SECRETS, SENDS, TAMPERS
 from mcproof.checks.texts.signals import signals_in
 from mcproof.checks.texts.words import is_command, is_prose
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

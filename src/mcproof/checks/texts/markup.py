@@ -7,8 +7,9 @@ fences is shown to people as it is, and does not count.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mcproof.checks.subjects import WholeCatalog
 from mcproof.core.catalog.model import Catalog, Item, Kind, Tool
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 

@@ -10,9 +10,10 @@ Why sentences are sequences of classes: docs/decisions/0053-sentences-as-classes
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.texts.words import Word, class_bits
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ Why sentences are sequences of classes: docs/decisions/0053-sentences-as-classes
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.texts.markup import is_ruinous, is_shell
 from mcproof.checks.texts.patterns import (
@@ -45,6 +45,7 @@ from mcproof.checks.texts.prefilter import (
 )
 from mcproof.checks.texts.tool_graph import ToolNames
 from mcproof.checks.texts.words import Word, class_bits, has_other_script, is_foreign, language_of, lexicon, words_of
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, record
 from mcproof.core.text.english import ascii_words, word_set, words_of
 from mcproof.core.text.json_positions import escape

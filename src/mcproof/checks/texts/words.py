@@ -12,10 +12,11 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.texts.markup import secret_path
 from mcproof.checks.texts.tool_graph import ToolNames, is_ruining, is_secretive
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import ascii_words, word_set
 
 if TYPE_CHECKING:

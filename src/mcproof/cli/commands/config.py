@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import RULESETS, Thresholds
 from mcproof.cli.command import ARGUMENTS, Command, Option
@@ -14,6 +14,7 @@ from mcproof.cli.options import CONFIG, parse_config
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON
 from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.config import directory_of, settings_for
 from mcproof.runs.config_keys import KEYS
 from mcproof.runs.records import SCHEMA_VERSION

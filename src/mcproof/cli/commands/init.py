@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import mcproof
 from mcproof.cli.command import ARGUMENTS, Command, Option, words
@@ -15,6 +15,7 @@ from mcproof.cli.run import run_check
 from mcproof.cli.target_options import LIVE, SERVER_USAGE, header_variables, parse_targets
 from mcproof.core.console import Counter, Style, listed_names, plural, print_document, remark, shell_word
 from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.config import settings_for
 from mcproof.runs.events import ProgressMade

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from mcproof.client.auth.login import LoginRequest, log_in
@@ -39,6 +39,7 @@ from mcproof.client.http.policy import RefusedAddressError, canonical_url, is_sa
 from mcproof.client.redaction import hiding, redacted_url
 from mcproof.client.waiting import Interruptible
 from mcproof.core.errors import WriteError
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     import httpx2

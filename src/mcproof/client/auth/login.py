@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.client.auth.registration import (
     AuthorizationServer,
@@ -27,6 +27,7 @@ from mcproof.client.errors import WITHOUT_BROWSER, AuthorizationError
 from mcproof.client.redaction import redacted_url
 from mcproof.core.console import tell
 from mcproof.core.errors import reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import AuthorizationError
 from mcproof.client.http.fetch import first_document, get_json, post_json
 from mcproof.client.http.policy import checked_url, is_same_issuer, is_within, origin_of
 from mcproof.client.redaction import learn_secret, redacted_url
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:

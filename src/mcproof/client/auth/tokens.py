@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from time import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcproof.client.auth.registration import (
     AuthorizationServer,
@@ -23,6 +23,7 @@ from mcproof.client.http.fetch import post_form
 from mcproof.client.http.policy import canonical_url, checked_url
 from mcproof.client.redaction import learn_secret, redacted_url
 from mcproof.core.errors import WriteError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.text.files import state_folder, write_private_file
 

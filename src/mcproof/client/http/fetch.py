@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import (
     UNAUTHORIZED,
@@ -36,6 +36,7 @@ from mcproof.client.http.policy import (
 )
 from mcproof.client.peer import Peer
 from mcproof.client.redaction import redacted_url
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
 

@@ -16,7 +16,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextvars import ContextVar
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpcore2
 import httpx2
@@ -24,6 +24,7 @@ import httpx2
 from mcproof.client.errors import AuthorizationError, ConnectError, UnreachableError
 from mcproof.client.redaction import redacted_url
 from mcproof.core.addresses import LOOPBACK, Address, Network, internal_address, special_kind
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcproof.client.auth.registration import (
     LONGEST_CHALLENGE,
@@ -38,6 +38,7 @@ from mcproof.client.http.policy import (
 from mcproof.client.perimeter.tls import UnobservedError, observe_tls
 from mcproof.client.redaction import hide_inside, hiding, redacted_text, redacted_url
 from mcproof.core.addresses import internal_kind, is_this_machine
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import (
     AuthorizationFacts,

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof import __version__
 from mcproof.client.capture import clean
@@ -29,6 +29,7 @@ from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.core.addresses import is_this_machine
 from mcproof.core.catalog.model import Catalog, Tool, unread_lists
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import (
     AFTER,
     BEFORE,

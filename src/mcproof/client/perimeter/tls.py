@@ -11,11 +11,11 @@ import contextlib
 import ssl
 import warnings
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.http.fetch import default_tls
 from mcproof.client.http.policy import current_guard
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import PeerCertificate, TlsHandshake
 

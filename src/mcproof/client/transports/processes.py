@@ -13,9 +13,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import IO, NamedTuple
+from typing import IO
 
 from mcproof.client.transports import watchdog
+from mcproof.core.named_tuple import NamedTuple
 
 _NANOSECOND = 1e-9
 

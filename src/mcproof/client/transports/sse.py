@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.client.errors import ConnectError, HttpStatusError, LostError
 from mcproof.client.http.fetch import (
@@ -18,6 +18,7 @@ from mcproof.client.http.fetch import (
     sent,
 )
 from mcproof.client.redaction import redacted_url
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ProcessEnd, cropped
 
 if TYPE_CHECKING:

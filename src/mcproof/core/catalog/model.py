@@ -8,9 +8,10 @@ code where each part is written.
 from __future__ import annotations
 
 import marshal
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.catalog.tool_marks import marks_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_positions import escape
 

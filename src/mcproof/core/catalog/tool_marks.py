@@ -7,8 +7,9 @@ same types, so what follows from those is examined once.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import plain_look
 
 if TYPE_CHECKING:

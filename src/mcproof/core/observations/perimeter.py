@@ -5,7 +5,9 @@ The caps on size and redirects are here, because the probes that measure and the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping

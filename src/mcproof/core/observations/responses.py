@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ResponseFlaw
 from mcproof.core.protocol import FIRST_STATELESS

@@ -10,7 +10,9 @@ Why nothing here recurses: docs/decisions/0010-hostile-input.md.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

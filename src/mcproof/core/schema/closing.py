@@ -14,8 +14,9 @@ the author:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
 from mcproof.core.schema.tree import CONDITIONS
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.acceptance import ANNOTATIONS
 from mcproof.core.text.json_document import kind_of
 

@@ -7,8 +7,9 @@ Why schemas are followed without recursion: docs/decisions/0010-hostile-input.md
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import NAMING, REFERENCE_KEYWORDS
 from mcproof.core.text.json_positions import resolve, unescape
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree, nesting
 from mcproof.core.text.json_positions import escape
 

@@ -13,9 +13,10 @@ from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 from json.decoder import JSONDecoder
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import Layout, Pointer, Span, repeated_keys, scan, wanted_tree
 
 if TYPE_CHECKING:

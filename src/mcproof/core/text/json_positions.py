@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from json.scanner import make_scanner
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

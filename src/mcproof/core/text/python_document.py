@@ -12,8 +12,9 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
 
 if TYPE_CHECKING:

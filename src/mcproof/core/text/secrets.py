@@ -6,7 +6,9 @@ Only unmistakable shapes count; placeholders and examples do not. How secrets ar
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import NotUtf8Error, decode_utf8
 from mcproof.core.text.json_document import kind_of
 

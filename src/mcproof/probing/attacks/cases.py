@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zlib import crc32
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
 from mcproof.core.addresses import is_this_machine
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_positions import escape

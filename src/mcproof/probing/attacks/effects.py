@@ -8,9 +8,10 @@ Why effects are seen and not inferred: docs/decisions/0030-injections-are-seen.m
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import FAILURE_OF, CaseOutcome
 from mcproof.core.observations.responses import OutputContract, flaws_of

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import Untested
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import (
     FAILURE_OF,
     SERVER_LOST,

@@ -8,12 +8,13 @@ Why a report does not depend on that number: docs/decisions/0009-fuzz-determinis
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Response, Session
 from mcproof.core.errors import Untested
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, Outcome, ProbeRecord
 from mcproof.probing.calls import Called, Campaign, in_silence, run, run_within
 from mcproof.probing.fuzz.tool import CaseSlice, FoundFailure, FuzzPlan, SliceSender, ToolFuzzer

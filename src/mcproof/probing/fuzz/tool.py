@@ -10,10 +10,11 @@ import random
 from collections import deque
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.console import plural
 from mcproof.core.errors import Untested
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import (
     CASE_OUTCOMES,

@@ -6,8 +6,9 @@ Valid arguments and values at bounds come first, then one violation at a time. T
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.probing.generation.boundaries import boundaries
 from mcproof.probing.generation.constraints import canonical_json, json_size

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.generation.scalars import matches
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import escape
 from mcproof.probing.generation.constraints import ValueConstraints, shortened
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import Union
+
+from mcproof.core.named_tuple import NamedTuple
 
 Ranges = tuple[tuple[int, int], ...]
 """Code points, as inclusive ranges."""

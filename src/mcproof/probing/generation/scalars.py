@@ -10,8 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from math import ceil, floor, lcm
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.generation.regex import (
     Alternation,
     BackReference,

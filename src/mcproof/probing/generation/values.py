@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcproof.core.errors import UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.probing.generation.constraints import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
 from mcproof.probing.generation.resolver import ConstraintResolver

@@ -12,8 +12,9 @@ from hashlib import sha256
 from itertools import islice
 from operator import add
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ROOT
 from mcproof.core.schema.validation import is_coerced
 from mcproof.core.text.json_positions import escape

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.session import Response
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST, as_json
 
 if TYPE_CHECKING:

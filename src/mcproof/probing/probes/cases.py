@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.probing.generation.constraints import TYPES, deep_copy
 from mcproof.probing.generation.mutations import MutationPoint, value_at, with_value

@@ -13,11 +13,12 @@ import json
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import identity_of
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt
 from mcproof.core.text.files import state_folder, write_file
 from mcproof.probing.outcomes import Failure

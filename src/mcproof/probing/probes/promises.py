@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.connect import open_transport
 from mcproof.client.connection import CLIENT, Connection, in_seconds, meta_of
 from mcproof.client.errors import ConnectError, LostError
 from mcproof.client.session import Response, Session, is_refusal
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.generation.values import ValueBuilder, valid_arguments
 from mcproof.probing.generation.violations import Promise, PromiseCase, SchemaPromises, promises_of
 from mcproof.probing.probes.cases import COLUMN_OF, PROBE_OF, Explorer, ProbeCase, SkippedProbe, ToolProbes, column_of

@@ -7,10 +7,11 @@ Why proven means all: docs/decisions/0033-proven-means-all.md.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
 from mcproof.core.errors import Untested
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
 from mcproof.probing.calls import Called, run, run_within
 from mcproof.probing.outcomes import Cell, Column, ProbeResult, Verdict

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, FAILURE_OF, CaseOutcome, Outcome, ResponseFlaw
 from mcproof.core.observations.responses import OutputContract, error_text, flaws_of, leak_in
 from mcproof.probing.generation.constraints import json_size

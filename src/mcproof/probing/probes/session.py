@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST, Outcome
 from mcproof.core.observations.responses import OutputContract
 from mcproof.probing.calls import Campaign, Incomplete, WorkerPool, in_silence

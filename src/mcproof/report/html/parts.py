@@ -7,11 +7,12 @@ Why markup lives in templates: docs/decisions/0028-html-markup.md.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.grids import LENIENT, Grid, Row, Square
 from mcproof.report.phrases import CHANGE_WORDS
 from mcproof.report.sections.outcomes import LOOKS, Look

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import THRESHOLDS, Grade
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.html.parts import Findings, PageRoom, Words, duration
 from mcproof.report.phrases import GRADE_TONES, SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
 from mcproof.report.sections import document_of

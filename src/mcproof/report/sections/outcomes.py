@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, promises
 from mcproof.report.blocks import TEXT, Document, Headline, Only, Share, Tests

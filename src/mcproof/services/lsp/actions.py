@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tokenize
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from lsprotocol.types import CodeLens, Command
@@ -19,6 +19,7 @@ from mcproof.checks.rule import find_rule
 from mcproof.checks.scores.descriptions import judge
 from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.core.errors import McproofError, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of

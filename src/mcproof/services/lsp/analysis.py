@@ -7,9 +7,10 @@ Why: docs/decisions/0058-edits-touch-tools.md.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.errors import McproofError, Notice, from_exception
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.config import settings_of
 from mcproof.runs.events import TargetFailed, TargetFinished

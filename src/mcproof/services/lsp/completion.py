@@ -10,12 +10,13 @@ import json
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, Position, TextEdit
 
 from mcproof.checks.ignores import IGNORE, IGNORE_FILE
 from mcproof.checks.rule import RULESETS, all_rules
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import REVISIONS
 from mcproof.runs.config import TABLE
 from mcproof.testing.suites import paths

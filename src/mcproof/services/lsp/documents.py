@@ -11,7 +11,7 @@ import re
 import tokenize
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from lsprotocol.types import (
     CodeDescription,
@@ -24,6 +24,7 @@ from lsprotocol.types import (
 )
 from pygls.uris import from_fs_path, to_fs_path
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE
 from mcproof.testing.suites.model import DEFAULT_NAMES, has_suite_keys

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from lsprotocol import types
 from lsprotocol.types import PublishDiagnosticsParams, TextDocumentContentChangeEvent
@@ -17,6 +17,7 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 
 from mcproof import __version__
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import page_url
 from mcproof.services.lsp.actions import (
     FIX_ALL,

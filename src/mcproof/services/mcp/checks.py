@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.runs import execute
 from mcproof.runs.events import Event, RunStarted, TargetFixed

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.workers.confinement import is_below
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -22,6 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcproof import __version__
 from mcproof.core.console import tell
 from mcproof.core.errors import McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.services.mcp import tools
 from mcproof.services.mcp.checker import Checker

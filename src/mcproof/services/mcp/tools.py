@@ -9,13 +9,14 @@ import json
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.checks.rulebook import rule_page
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.mcp.checks import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sqlalchemy import Row, delete, insert, select, tuple_
 
 from mcproof.core.console import Style, plural
 from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, member, record
 from mcproof.runs.codec import encode
 from mcproof.runs.records import SCHEMA_VERSION, Record

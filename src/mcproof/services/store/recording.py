@@ -9,11 +9,12 @@ from __future__ import annotations
 import zlib
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.stored import run_document
 from mcproof.services.store.servers import LONGEST, NewRun, create_server, update_server
 from mcproof.services.store.tables import CATALOGS, DELIVERIES, FINDINGS, RUNS, SCORES, SERVERS, WATCHES

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     Column,
@@ -33,6 +33,7 @@ from sqlalchemy import (
 )
 
 from mcproof.core.errors import UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.store.tables import BREAKING, DAYS, FIRING, SERVERS, TALLIES, UNKNOWN, WORDS
 
 if TYPE_CHECKING:

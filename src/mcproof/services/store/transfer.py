@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select
 
 from mcproof.core.errors import InputError, McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.stored import read_run
 from mcproof.services.store.recording import record_known
 from mcproof.services.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS

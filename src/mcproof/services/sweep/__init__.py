@@ -7,12 +7,13 @@ Why a row is the record: docs/decisions/0056-a-row-is-the-record.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from mcproof import __version__
 from mcproof.core.console import plural
 from mcproof.core.errors import UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.sweep.check import SweepPlan, validate_plan
 from mcproof.services.sweep.conductor import Conductor, Politeness, Tally
 from mcproof.services.sweep.engines import LocalEngine, SweepEngine, cores, descriptors_left

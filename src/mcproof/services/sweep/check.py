@@ -9,7 +9,7 @@ import asyncio
 import gc
 from functools import lru_cache
 from time import gmtime, perf_counter, strftime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.checks.rule import find_rule
@@ -17,6 +17,7 @@ from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import FAILED, FINDINGS, OK, McproofError, from_exception
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.runs import execute
 from mcproof.runs.events import TargetFailed, TargetFinished

@@ -9,8 +9,9 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask, crashed, failed_line, timed_out
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, SweepEngine
 from mcproof.services.sweep.results import CHECKED, Failing, ResultsFile

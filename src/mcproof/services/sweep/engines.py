@@ -10,9 +10,10 @@ import contextlib
 import os
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcproof.core.errors import McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.codec import decode
 from mcproof.services.sweep.check import Attempt, SweepJob
 from mcproof.services.workers.messages import ERROR, OUTCOME, WorkerLimits

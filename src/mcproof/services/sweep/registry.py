@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ import re
 from array import array
 from itertools import chain
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 from uuid import UUID, uuid4, uuid5
 
 from mcproof.client.errors import ConnectError
 from mcproof.core.errors import InputError, McproofError, UsageError, WriteError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.records import encode, printable
 from mcproof.targets.snapshots import NoCatalogError
 

@@ -9,12 +9,13 @@ import sys
 from collections import Counter
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof import __version__
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.console import ProgressLine, Style, plural
 from mcproof.core.errors import UsageError, WriteError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import write_file
 from mcproof.report.html.page import content_policy, environment
 from mcproof.report.phrases import GRADE_TONES

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.console import Counter
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.requests import (
     CatalogDocument,

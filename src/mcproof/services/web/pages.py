@@ -10,7 +10,7 @@ import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -21,6 +21,7 @@ from mcproof.checks.rule import VERDICTS, Rule, all_rules, find_rule
 from mcproof.checks.rulebook import cases_of, facts_of, sentence
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.errors import InputError, McproofError, UsageError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.html.page import contract_matrix, document
 from mcproof.report.phrases import CHANGE_WORDS
 from mcproof.runs import execute

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
@@ -17,6 +17,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from mcproof import __version__
 from mcproof.checks.scores.grade import LETTERS
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.html.page import page_environment
 from mcproof.report.phrases import GRADE_TONES, TONES
 from mcproof.services.store.servers import ListedServer, Totals, find_server

@@ -10,7 +10,7 @@ import socket
 from contextlib import asynccontextmanager
 from functools import partial
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,6 +20,7 @@ from starlette.middleware import Middleware
 from mcproof import __version__
 from mcproof.client.http.policy import NetworkPolicy
 from mcproof.core.errors import InputError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.web.access import TokenCheck, add_problem_handlers
 from mcproof.services.web.health import LogHandler, Metrics, NoLog, RequestLog, ServiceLog
 from mcproof.services.web.health import router as health

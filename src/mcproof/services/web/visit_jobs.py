@@ -12,13 +12,14 @@ import os
 import zlib
 from ipaddress import ip_network
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.console import Style
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.core.text.json_document import unified_diff
 from mcproof.report.formats import render

@@ -15,9 +15,10 @@ from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.client.redaction import redacted_url
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.web.visit_jobs import PARTS, GuestJob, GuestOutcome
 from mcproof.services.workers.messages import WorkerLimits
 from mcproof.services.workers.worker import LostError, OverdueError, Worker

@@ -16,13 +16,14 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mcproof.checks.diff.drift import drift_against
 from mcproof.checks.rule import VERDICTS
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.runs.results import Gate, RunResult
 from mcproof.services.store.recording import (

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy
 from mcproof.core.console import plural
 from mcproof.core.errors import ConfigError, McproofError
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.config import StoreSettings, WatchEntry, read_settings
 from mcproof.services.store.queries import stored_catalog
 from mcproof.services.store.recording import (

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 
 ANYWHERE = ("0.0.0.0/0", "::/0")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import KnownPackage
 from mcproof.source.packages.versions import (
     distributions_in,

@@ -13,8 +13,9 @@ import os
 import re
 from bisect import bisect_right
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.source.document import TOO_MANY
 from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.source.python.files import CALL_PATTERNS

@@ -16,9 +16,10 @@ import os
 from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.catalog.model import SourceMap
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, assemble, group_names, nearest_group, without_duplicates
 from mcproof.source.framework_tables import DISTRIBUTIONS, INSTALLED_PACKAGES

@@ -7,9 +7,10 @@ Why the first suite passes: docs/decisions/0007-first-suite-is-green.md.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import UnwritableError, scalar, to_yaml
 from mcproof.probing.generation.values import valid_arguments

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
 from mcproof.core.errors import nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.core.observations.responses import reported_error
 from mcproof.probing.permission import Permission, permission

@@ -10,10 +10,11 @@ import json
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcproof.client.connect import INHERITED
 from mcproof.core.errors import McproofError, nearest, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.shipped import ShippedSchema
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
 from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, marked, references_in

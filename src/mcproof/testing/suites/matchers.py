@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import kind_of
 from mcproof.testing.suites.paths import MissingValue, path_text
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import files_below, start_of_file
 from mcproof.testing.suites.snapshots import Mask
 

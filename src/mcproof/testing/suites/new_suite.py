@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.connect import INHERITED
 from mcproof.client.endpoints import AccessOptions, CommandEndpoint, Endpoint, UrlEndpoint
 from mcproof.client.redaction import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.yaml_document import (
     MAX_BYTES,
     MAX_NODES,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mcproof.core.errors import nearest
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.yaml_document import DEEPEST
 

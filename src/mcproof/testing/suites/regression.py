@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
 from mcproof.core.errors import InputError, UsageError, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import write_file
 from mcproof.core.text.yaml_document import (
     Node,

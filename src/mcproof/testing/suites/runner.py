@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.redaction import hiding, hiding_whole
@@ -18,6 +18,7 @@ from mcproof.client.session import Batch
 from mcproof.client.transports.processes import STARTED
 from mcproof.client.waiting import Interruptible, all_of
 from mcproof.core.errors import SESSION_EXPIRED, Notice
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import expired_text
 from mcproof.testing.outcomes import TestFailure, TestResult
 from mcproof.testing.suites.execute import (

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from contextlib import asynccontextmanager, suppress
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.capture import capture_over
 from mcproof.client.connect import ConnectOptions
@@ -21,6 +21,7 @@ from mcproof.client.questions import AnswerList
 from mcproof.client.redaction import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Batch, Request, Response, Session
 from mcproof.client.tracing import hide_in_trace
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.responses import OutputContract, structured_flaws
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.testing.outcomes import TestFailure, TestResult

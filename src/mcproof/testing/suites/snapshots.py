@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.redaction import HIDDEN, hiding_whole
 from mcproof.core.catalog.model import SERVER_INFO_META
 from mcproof.core.errors import InputError, UsageError, nearest, reason_of
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.testing.suites.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.testing.suites.paths import EVERY, ValuePathError, parse_value_path
 

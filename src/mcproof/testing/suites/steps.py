@@ -12,11 +12,12 @@ import contextlib
 import os
 import signal
 import tempfile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.connect import INHERITED
 from mcproof.client.transports.processes import MARK, STARTED
 from mcproof.core.catalog.model import Catalog, Tool
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.permission import permission
 from mcproof.testing.outcomes import TestFailure
 from mcproof.testing.suites.matchers import MatcherError, Mismatch, compare, matcher_of, missing_message

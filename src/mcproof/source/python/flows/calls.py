@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH, PREFIX, SQL
 from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (

@@ -7,8 +7,9 @@ them and keeps the uses that a rule reports.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import (
     ARGUMENT,
     ATTRIBUTE,

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import OpenBinding, SourceConfiguration, SourcePlace
 from mcproof.source.python.flows.source_trees import (
     SourceTree,

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 from mcproof.source.python.flows.calls import either_of
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES

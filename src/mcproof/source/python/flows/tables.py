@@ -6,8 +6,7 @@ make it safe.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
 from mcproof.core.text.english import word_set
 

@@ -7,8 +7,9 @@ function serves every call of the same shape.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH, FlowStep
 from mcproof.source.python.interp.values import UNKNOWN, External, ExternalCall, Method
 

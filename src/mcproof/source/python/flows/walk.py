@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SQL, FlowStep
 from mcproof.source.python.flows.expressions import element_of, evaluate
 from mcproof.source.python.flows.sinks import compared, tests_of, with_tests

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape, unescape
 from mcproof.source.framework_tables import (

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 from mcproof.source.framework_tables import CLOSED, OUTPUT_SCHEMAS, PLAIN_WRAPPER

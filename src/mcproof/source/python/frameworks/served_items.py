@@ -7,8 +7,9 @@ anything: then every tool is conditional, and the parts that its code mentions a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.source.document import LIST_CHANGED, LISTS, NO_PREFIX, OPEN_LIST, TOO_MANY
 from mcproof.source.framework_tables import LISTING_METHODS, PROTOCOL_TYPES
 from mcproof.source.python.frameworks.servers import ListHandler, RegisteredItem, ServerValue, is_incomplete, listed

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.source.document import TOO_MANY
 from mcproof.source.framework_tables import (
     CONSTRUCTOR_PARAMETERS,

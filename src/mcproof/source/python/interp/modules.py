@@ -11,8 +11,9 @@ import re
 import warnings
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceProblem
 from mcproof.source.python.files import MOST_FILES, Boundary, ImportPaths, decoded, is_test, read_bytes, syntax_problem
 from mcproof.source.python.interp.values import Function, Scope

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.source.python.interp.containers import SourceList

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.containers import EXACT, extent_of
 from mcproof.source.python.interp.values import (

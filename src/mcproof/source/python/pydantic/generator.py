@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import escape, unescape
 from mcproof.source.python.interp.containers import SourceDict
 from mcproof.source.python.interp.expressions import evaluate
