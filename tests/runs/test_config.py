@@ -543,7 +543,7 @@ def test_importing_the_module_imports_little() -> None:
     assert loaded_by("import mcproof.runs.config") == {
         "mcproof",
         *("mcproof.runs", "mcproof.runs.config", "mcproof.runs.events"),
-        *("mcproof.core", "mcproof.core.errors", "mcproof.core.stored_form"),
+        *("mcproof.core", "mcproof.core.errors", "mcproof.core.named_tuple", "mcproof.core.stored_form"),
     }
 
 
