@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -112,6 +113,7 @@ def create_service(
         ],
     )
     app.state.database = database
+    app.state.writers = asyncio.Semaphore(1)
     app.state.metrics = metrics
     app.state.visits = visits
     app.state.networks = settings.networks
