@@ -35,10 +35,11 @@ from mcproof.services.store.servers import (
     list_servers,
 )
 from mcproof.services.web.access import problem_responses, token_of
+from mcproof.services.web.clients import RETRY_SECONDS
 from mcproof.services.web.health import store_status
 from mcproof.services.web.protection import read_body
 from mcproof.services.web.visit_jobs import COMMANDS, LARGEST_CATALOG
-from mcproof.services.web.visitor_pages import RETRY_SECONDS, api_job, start_visit, url_guard
+from mcproof.services.web.visitor_pages import api_job, start_visit, url_guard
 from mcproof.services.web.visits import BusyError
 from mcproof.targets.snapshots import read_snapshot
 
