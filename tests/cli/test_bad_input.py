@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
+import termios
+from select import select
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from limits import assert_linear
+from limits import HANG, assert_linear
 from mcproof.checks.rule import find_rule
 from mcproof.cli.main import main
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, run_bytes, write
+from .running import (
+    CLEAN_TOOL,
+    COMMAND,
+    FAULTY_TOOL,
+    LOOSE_TOOL,
+    document_of,
+    environment,
+    error_of,
+    fails,
+    run,
+    run_bytes,
+    write,
+)
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -448,6 +465,81 @@ def test_hostile_text_is_neutralised_in_the_line_that_fix_says(case: str) -> Non
     done = run_bytes("schema-lint", "-", "--fix", stdin=_hostile_catalog(_HOSTILE[case]).encode())
     assert done.returncode == 1, done.stderr
     assert _is_harmless(done.stderr.decode())
+
+
+_PAINT = re.compile("\x1b\\[[0-9;]*m|\r\x1b\\[K")
+
+
+def _on_terminal(*words: str, cwd: Path) -> str:
+    """What a terminal shows of the output of a command, without its colours and progress."""
+    terminal, end = os.openpty()
+    attributes = termios.tcgetattr(end)
+    attributes[1] &= ~termios.OPOST  # line feeds stay as they are
+    termios.tcsetattr(end, termios.TCSANOW, attributes)
+    shown = b""
+    with subprocess.Popen([*COMMAND, *words], cwd=cwd, env=environment(), stdout=end, stderr=end) as process:
+        os.close(end)
+        while select([terminal], [], [], HANG)[0]:
+            try:
+                data = os.read(terminal, 65_536)
+            except OSError:  # the end, on Linux
+                break
+            if not data:
+                break
+            shown += data
+        process.wait(HANG)
+    os.close(terminal)
+    assert b"Traceback" not in shown
+    return _PAINT.sub("", shown.decode())
+
+
+_SERVER = """\
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        if message["method"] == "initialize":
+            server = {{"name": {text!r}, "version": {text!r}}}
+            result = {{"protocolVersion": "2025-06-18", "capabilities": {{"tools": {{}}}}, "serverInfo": server}}
+        else:
+            result = {{"tools": [{{"name": {text!r}, "description": {text!r}, "inputSchema": {{"type": "object"}}}}]}}
+        print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": result}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("schema-lint", "bad.json", "--fix"),
+        ("schema-lint", "bad.json", "--fix", "--diff"),
+        ("lint", "bad.json", "--format", "json"),
+        ("capture", "--", sys.executable, "server.py"),
+        ("tools", "--", sys.executable, "server.py"),
+        ("lint", "--trace", "--", sys.executable, "server.py"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_hostile_reaches_a_terminal(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    text = "a\x9b31mb \u202ec\u2066 d\x85 e\u200b\U000e0041"
+    (tmp_path / "bad.json").write_text(_hostile_catalog(text))
+    (tmp_path / "server.py").write_text(_SERVER.format(text=text))
+    shown = _on_terminal(*arguments, cwd=tmp_path)
+    assert "31mb" in shown
+    assert not _UNSAFE & set(shown), arguments
+
+
+@pytest.mark.parametrize("options", [("--fix",), ("--fix", "--diff")])
+def test_content_in_a_pipe_keeps_its_bytes(options: tuple[str, ...]) -> None:
+    text = "a\x9b31mb \u202ec"
+    done = run_bytes("schema-lint", "-", *options, stdin=_hostile_catalog(text).encode())
+    assert f'"{text}": '.encode() in done.stdout
+
+
+def test_a_diff_in_the_log_of_a_ci_runner_runs_no_command(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(_hostile_catalog("##[error]pwned"))
+    words = ("schema-lint", "bad.json", "--fix", "--diff")
+    assert b"##[error]pwned" in run_bytes(*words, cwd=tmp_path).stdout
+    assert b"##[" not in run_bytes(*words, cwd=tmp_path, env={"GITHUB_ACTIONS": "true"}).stdout
 
 
 @pytest.mark.parametrize("case", list(_HOSTILE))

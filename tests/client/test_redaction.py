@@ -96,6 +96,7 @@ def test_a_text_is_shown_without_what_looks_like_a_secret() -> None:
         ("hunter2", "hunted and gone", "hunted and gone"),
         ("hunter2\n", "the key hunter2.", "the key ***."),
         ("-----BEGIN KEY-----\nabcdefghij\n-----END KEY-----\n", "bad line abcdefghij", "bad line ***"),
+        ("Basic bWU6aHVudGVyMi1odW50ZXIy", "no user me with hunter2-hunter2", "no user me with ***"),
     ],
 )
 def test_a_known_secret_is_hidden_in_a_text(secret: str, text: str, shown: str) -> None:

@@ -504,10 +504,11 @@ class TokenInjects(Guarded, fault="guarded-token-with-line-break"):
 
 
 class TokenError(Guarded, fault="guarded-token-error"):
-    """Repeats the code in its error."""
+    """Repeats the code and the PKCE verifier in its error."""
 
     async def token(self, request: Request) -> None:
-        await self.json({"error": "invalid_grant", "error_description": f"unknown code {request.message['code']}"}, 400)
+        sent = f"unknown code {request.message['code']} with {request.message['code_verifier']}"
+        await self.json({"error": "invalid_grant", "error_description": sent}, 400)
 
 
 class NoIssuer(Guarded, fault="guarded-no-iss"):
@@ -548,6 +549,18 @@ class Denied(Guarded, fault="guarded-denied"):
 class RegistrationFails(Guarded, fault="guarded-registration-fails"):
     async def register(self, request: Request) -> None:
         await self.json({"error": "invalid_redirect_uri", "error_description": "no loopback"}, 400)
+
+
+class SurrogateId(Guarded, fault="guarded-surrogate-id"):
+    async def register(self, request: Request) -> None:
+        await self.json({"client_id": "client-\ud800"}, 201)
+
+
+class SurrogateSecret(Guarded, fault="guarded-surrogate-secret"):
+    methods = ("client_secret_post",)
+
+    async def register(self, request: Request) -> None:
+        await self.json({"client_id": "client-1", "client_secret": "secret-\udfff"}, 201)
 
 
 class Repeating(Guarded, fault="guarded-repeats-token"):

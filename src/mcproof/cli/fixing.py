@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.run import ConsoleListener
-from mcproof.core.console import few, plural, print_lines, safe, safe_line, tell
+from mcproof.core.console import few, plural, print_bytes, print_diff, print_lines, safe, tell, without_commands
 from mcproof.core.errors import FINDINGS, UsageError
 from mcproof.runs import execute
 from mcproof.runs.events import Event, FixPlanned, RunStarted, TargetFinished, TargetFixed
@@ -90,11 +90,10 @@ class FixListener(ConsoleListener):
             from mcproof.core.text.json_document import unified_diff
 
             for file in fixed.files:
-                print_lines(map(safe_line, unified_diff(file.text, file.edits, file.file)), sys.stdout)
+                # A name of such characters could not be applied either.
+                print_diff(unified_diff(file.text, file.edits, without_commands(safe(file.file))))
         elif not self._options.writes:
-            sys.stdout.flush()
-            sys.stdout.buffer.writelines(file.after for file in fixed.files[:1])
-            sys.stdout.buffer.flush()
+            print_bytes(file.after for file in fixed.files[:1])
         print_lines([_summary(fixed, self._options), *_reasons(fixed)], sys.stderr)
 
     def _show_trouble(self, result: TargetResult) -> None:

@@ -40,7 +40,11 @@ CLIENT = Options(
     ),
     Option(AUTHORIZATION, "--client-secret-env NAME", "variable with the secret of the OAuth client"),
     Option(AUTHORIZATION, "--client-key-env NAME", "variable with the private key of the OAuth client, in PEM"),
-    Option(AUTHORIZATION, "--issuer URL", "use only this authorization server"),
+    Option(
+        AUTHORIZATION,
+        "--issuer URL",
+        "use only this authorization server; required with a secret or key",
+    ),
     Option(AUTHORIZATION, "--scope SCOPES", "request these scopes too, separated by spaces"),
 )
 """The options that name an OAuth client."""

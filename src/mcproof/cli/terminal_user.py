@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.questions import Reply, declined, fields_of, form_problem, schema_problem
+from mcproof.client.waiting import typed_line
 from mcproof.core.console import safe
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
@@ -49,7 +48,6 @@ class TerminalUser:
     def __init__(self, answers: AnswerSource | None, hide: Callable[[str], str]) -> None:
         self._answers = answers
         self._hide = hide
-        self._lines = _Lines()
         self._lock = asyncio.Lock()
 
     @property
@@ -147,36 +145,10 @@ class TerminalUser:
 
     async def _line(self, prompt: str) -> str:
         self._show(prompt)
-        line = await self._lines.next()
+        line = await typed_line()
         if not line:
             raise _EndedError
         return line
-
-
-class _Lines:
-    """The lines that the user types, read by a thread: the event loop must go on, and an interrupt must not wait."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[str] | None = None
-
-    async def next(self) -> str:
-        """The next line; empty at the end of the input."""
-        if self._queue is None:
-            self._queue = asyncio.Queue()
-            loop = asyncio.get_running_loop()
-            threading.Thread(target=_read, args=(loop, self._queue), daemon=True).start()
-        return await self._queue.get()
-
-
-def _read(loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str]) -> None:
-    """Read lines until the program ends; a terminal goes on after the end of its input."""
-    while True:
-        try:
-            # Not through `sys.stdin`, whose lock would delay the end of the program.
-            line = os.read(sys.stdin.fileno(), 65_536).decode(errors="replace")
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        except (OSError, ValueError, RuntimeError):  # such as a loop that is closed
-            return
 
 
 def choices_of(field: dict[str, Any]) -> list[Choice]:

@@ -36,7 +36,12 @@ class AccessOptions(NamedTuple):
     @property
     def uses_client_credentials(self) -> bool:
         """Whether the client gets a token for itself, without a user."""
-        return bool(self.secret_variable or self.key_variable) and not self.may_log_in
+        return self.has_credential and not self.may_log_in
+
+    @property
+    def has_credential(self) -> bool:
+        """Whether the user names the secret or the private key of a client."""
+        return bool(self.secret_variable or self.key_variable)
 
     @property
     def secrets(self) -> list[str]:

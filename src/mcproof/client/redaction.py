@@ -247,9 +247,23 @@ def _parts(secret: str) -> Iterator[str]:
     whole = (secret, secret.strip(), *_long_lines(secret))
     inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # such as the parts of a cookie
     urls = secrets_of_url(secret) if "://" in secret else []
-    for part in (*whole, *inside, *urls):
+    for part in (*whole, *inside, *urls, *_basic_login(secret)):
         yield part
         yield from _codings(part)
+
+
+def _basic_login(secret: str) -> list[str]:
+    """The user with the password, and the password alone, in the value of an `Authorization: Basic` header."""
+    from base64 import b64decode
+
+    scheme, _, coded = secret.strip().partition(" ")
+    if scheme.lower() != "basic":
+        return []
+    try:
+        login = b64decode(coded.strip() + "==").decode(errors="replace")
+    except ValueError:
+        return []
+    return [login, login.partition(":")[2]]
 
 
 def _codings(text: str) -> Iterator[str]:

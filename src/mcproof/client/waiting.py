@@ -1,4 +1,4 @@
-"""Waiting for a server: interrupts, patience with one that computes, and a second look at suspected faults.
+"""Waiting: for a server, with patience and a second look at suspected faults; for the user; and interrupts.
 
 A server that has not responded by its limit gets more time as long as it computes or waits for a CPU. A slow start
 or a failed exit, which a busy machine can feign, counts only if a second process shows it too.
@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import sys
+import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -219,3 +223,61 @@ class PatientTimeout:
 
     def _expire(self) -> None:
         self._scope.reschedule(self._loop.time())
+
+
+class _TypedLines:
+    """The lines that the user types; one thread of the process reads them, whichever event loop waits for one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._early: deque[str] = deque()
+        """Lines for which nothing waits yet."""
+        self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Future[str]] | None = None
+        self._is_reading = False
+
+    async def next(self) -> str:
+        loop = asyncio.get_running_loop()
+        line: asyncio.Future[str] = loop.create_future()
+        with self._lock:
+            if self._early:
+                return self._early.popleft()
+            self._waiting = loop, line
+            if not self._is_reading:
+                self._is_reading = True
+                threading.Thread(target=self._read, daemon=True).start()
+        return await line
+
+    def _read(self) -> None:
+        """Read lines until the program ends; a terminal goes on after the end of its input."""
+        while True:
+            try:
+                # Not through `sys.stdin`, whose lock would delay the end of the program.
+                line = os.read(sys.stdin.fileno(), 65_536).decode(errors="replace")
+            except (OSError, ValueError):
+                line = ""
+            with self._lock:
+                waiting, self._waiting = self._waiting, None
+                if waiting is None:
+                    self._early.append(line)
+                else:
+                    with contextlib.suppress(RuntimeError):  # its event loop is closed
+                        waiting[0].call_soon_threadsafe(_set_unless_done, waiting[1], line)
+                if not line:
+                    self._is_reading = False
+                    return
+
+
+def _set_unless_done(future: asyncio.Future[str], line: str) -> None:
+    if not future.done():
+        future.set_result(line)
+
+
+_typed_lines = _TypedLines()
+
+
+async def typed_line() -> str:
+    """The next line that the user types; empty at the end of the input.
+
+    A thread reads it, since the event loop must go on and an interrupt must not wait.
+    """
+    return await _typed_lines.next()

@@ -21,6 +21,7 @@ _UNSAFE = (
 )
 _FIRST_PRINTABLE_UNSAFE = "\U000e0000"
 """The unsafe characters from here on are variation selectors too, which are printable for Python."""
+_UNSAFE_IN_CONTENT = re.compile(rf"(?![\t\r\n]){_UNSAFE}|\r(?!\n)")
 _WORD = re.compile(r"(?:`[^`]{1,40}`|\S)+")
 """A word to wrap; short code between backticks is not broken."""
 _PAINT = re.compile("\x1b\\[[0-9;]*m")
@@ -182,11 +183,36 @@ def tell(sentence: str) -> None:
 def print_document(pieces: Iterable[str]) -> None:
     """Print a whole document at once, always in UTF-8."""
     rendered = list(pieces)  # before anything is printed, as rendering may fail
+    batches = ("".join(rendered[start : start + _BATCH]) for start in range(0, len(rendered), _BATCH))
+    print_bytes(batch.encode("utf-8", "backslashreplace") for batch in batches)
+
+
+def print_bytes(pieces: Iterable[bytes]) -> None:
+    """Print content as it is, such as a catalog; on a terminal with its unsafe characters escaped."""
     sys.stdout.flush()
-    for start in range(0, len(rendered), _BATCH):
-        batch = "".join(rendered[start : start + _BATCH])
-        sys.stdout.buffer.write(batch.encode("utf-8", "backslashreplace"))
+    if sys.stdout.isatty():
+        # All of it at once: a piece may end inside a character.
+        text = b"".join(pieces).decode(errors="backslashreplace")
+        pieces = [_UNSAFE_IN_CONTENT.sub(_escaped_in_content, text).encode()]
+    sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()
+
+
+def _escaped_in_content(match: re.Match[str]) -> str:
+    """A character as JSON and Python write it in a string, so that copied content means the same."""
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+_CI_VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")
+"""What CI runners set that run commands in the lines of a log."""
+
+
+def print_diff(lines: Iterable[str]) -> None:
+    """Print a diff that can be applied when it goes to a file or a pipe; on a terminal its text is escaped."""
+    if any(map(os.environ.get, _CI_VARIABLES)):
+        lines = map(without_commands, lines)
+    print_document(lines)
 
 
 def discard_output() -> None:

@@ -14,7 +14,7 @@ import pytest
 from cli.running import fails, run, run_process
 from servers.guarded import ACCESS, CODE, REFRESH, SECRET
 
-from .test_login import NAMED, guarded, log_in, tools
+from .test_login import guarded, log_in, named, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,7 @@ def test_no_command_shows_or_writes_a_stored_token(
 def test_no_command_shows_or_writes_a_token_that_it_got_while_running(name: str, tmp_path: Path) -> None:
     with guarded("guarded-basic") as server:
         command, *words = COMMANDS[name]
-        done = run(command, server.url, *words, *NAMED, cwd=tmp_path, env={"CLIENT_SECRET": SECRET})
+        done = run(command, server.url, *words, *named(server), cwd=tmp_path, env={"CLIENT_SECRET": SECRET})
         assert done.returncode in (0, 1), done.stderr
         assert_nothing_leaks(server, done.stdout + done.stderr, tmp_path)
 
@@ -179,7 +179,7 @@ def test_a_suite_with_another_authorization_is_refused(auth: str, said: str, tmp
 
 def test_a_new_suite_names_the_credentials_that_init_had(tmp_path: Path) -> None:
     with guarded("guarded-basic") as server:
-        words = ("init", server.url, *NAMED, "--issuer", server.origin, "-o", "mcproof.yaml")
+        words = ("init", server.url, *named(server), "-o", "mcproof.yaml")
         done = run(*words, cwd=tmp_path, env={"CLIENT_SECRET": SECRET})
         assert done.returncode == 0, done.stderr
         again = run("run", cwd=tmp_path, env={"CLIENT_SECRET": SECRET})

@@ -50,6 +50,8 @@ BEFORE_LOGIN = {
     "http://auth.example/token",
     "guarded-no-pkce": "the authorization server {origin} does not support PKCE (S256)",
     "guarded-registration-fails": "the registration endpoint refuses mcproof: invalid_redirect_uri (no loopback)",
+    "guarded-surrogate-id": "the registration endpoint returns no usable `client_id`",
+    "guarded-surrogate-secret": "the registration endpoint returns no usable `client_secret`",
 }
 """Errors before the browser is opened."""
 
@@ -65,7 +67,7 @@ AFTER_LOGIN = {
     "not followed",
     "guarded-other-token-type": "the token endpoint returns a token of the type DPoP; mcproof supports Bearer",
     "guarded-token-with-line-break": "the token endpoint returns no usable `access_token`",
-    "guarded-token-error": "the token endpoint refuses the request: invalid_grant (unknown code ***)",
+    "guarded-token-error": "the token endpoint refuses the request: invalid_grant (unknown code *** with ***)",
 }
 
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMED = ("--client-id", "mine", "--client-secret-env", "CLIENT_SECRET")
+SIGNED = ("--client-id", "mine", "--client-key-env", "KEY")
+
+
+def named(server: Guarded, client: tuple[str, ...] = NAMED) -> tuple[str, ...]:
+    """The options for a client that may send its credential to the server."""
+    return (*client, "--issuer", server.origin)
 
 
 def guarded(fault: str = "guarded") -> Guarded:
@@ -214,8 +220,8 @@ def test_a_client_that_was_registered_before(state: Path, visited: list[str]) ->
         assert "registers no clients: register mcproof there, and use `--client-id ID`" in fails(
             "auth", "login", server.url
         )
-        assert run("auth", "login", server.url, *NAMED).returncode == 2
-        log_in(server, *NAMED, CLIENT_SECRET=SECRET)
+        assert run("auth", "login", server.url, *named(server)).returncode == 2
+        log_in(server, *named(server), CLIENT_SECRET=SECRET)
         assert server.granted[0]["client_id"] == "mine"
         assert stored(state)["client"]["variable"] == "CLIENT_SECRET"
         assert SECRET not in json.dumps(stored(state))
@@ -287,7 +293,7 @@ def test_a_token_that_cannot_be_refreshed_needs_a_login(visited: list[str]) -> N
 
 def test_the_secret_that_a_refresh_needs_is_named(visited: list[str]) -> None:
     with guarded("guarded-no-registration") as server:
-        log_in(server, *NAMED, CLIENT_SECRET=SECRET)
+        log_in(server, *named(server), CLIENT_SECRET=SECRET)
         server.tokens.clear()
         assert fails("tools", server.url).startswith(
             f"mcproof: {server.url}: the stored token cannot be refreshed: the environment variable CLIENT_SECRET is "
@@ -327,7 +333,7 @@ def test_another_issuer_gets_nothing_of_the_first(state: Path, visited: list[str
 )
 def test_client_credentials_with_a_secret(fault: str, method: str, state: Path) -> None:
     with guarded(fault) as server:
-        assert "echo_headers" in tools(server.url, *NAMED, "--scope", "read", CLIENT_SECRET=SECRET)
+        assert "echo_headers" in tools(server.url, *named(server), "--scope", "read", CLIENT_SECRET=SECRET)
         (sent,) = server.token_requests
         assert sent["grant_type"] == "client_credentials"
         assert sent["scope"] == "read"
@@ -338,7 +344,7 @@ def test_client_credentials_with_a_secret(fault: str, method: str, state: Path) 
 
 def test_a_wrong_secret_is_an_error() -> None:
     with guarded("guarded-basic") as server:
-        done = run("tools", server.url, *NAMED, env={"CLIENT_SECRET": "wrong-wrong-wrong"})
+        done = run("tools", server.url, *named(server), env={"CLIENT_SECRET": "wrong-wrong-wrong"})
     assert done.stderr == (
         f"mcproof: {server.url}: the token endpoint refuses the request: invalid_client (the test server says no)\n"
     )
@@ -353,7 +359,7 @@ def test_client_credentials_with_a_signed_assertion() -> None:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     with guarded("guarded-signed") as server:
         for text in (pem, pem.replace("\n", "\\n")):
-            tools(server.url, "--client-id", "mine", "--client-key-env", "KEY", KEY=text)
+            tools(server.url, *named(server, SIGNED), KEY=text)
     for sent in server.token_requests:
         claims = jwt.decode(sent["client_assertion"], key.public_key(), algorithms=["ES256"], audience=server.origin)
         assert claims["iss"] == claims["sub"] == "mine"
@@ -367,8 +373,8 @@ def test_a_key_that_does_not_fit_is_an_error() -> None:
 
     key = ed25519.Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    words = ("--client-id", "mine", "--client-key-env", "KEY")
     with guarded("guarded-signed") as server:
+        words = named(server, SIGNED)
         other = run("tools", server.url, *words, env={"KEY": pem})
         none = run("tools", server.url, *words, env={"KEY": "not a key at all"})
     assert other.stderr.endswith(": the key in KEY cannot sign an assertion; the authorization server accepts ES256\n")
@@ -380,7 +386,7 @@ def test_without_pyjwt_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setitem(sys.modules, "jwt", None)
     with guarded("guarded-signed") as server:
-        done = run("tools", server.url, "--client-id", "mine", "--client-key-env", "KEY", env={"KEY": "key-key-key"})
+        done = run("tools", server.url, *named(server, SIGNED), env={"KEY": "key-key-key"})
     assert done.stderr.endswith(": signed assertions need PyJWT: `pip install 'mcproof[auth]'`\n")
 
 
@@ -398,20 +404,20 @@ def test_one_issuer_can_be_required() -> None:
 
 def test_a_token_is_not_requested_again_while_it_is_valid() -> None:
     with guarded("guarded-basic") as server:
-        run("prove", server.url, *NAMED, env={"CLIENT_SECRET": SECRET})
+        run("prove", server.url, *named(server), env={"CLIENT_SECRET": SECRET})
         assert len(server.token_requests) == 1
 
 
 def test_the_lifetime_of_a_new_token_is_left_to_the_server() -> None:
     with guarded("guarded-basic") as server:
         server.lifetime = 0
-        assert "echo_headers" in tools(server.url, *NAMED, CLIENT_SECRET=SECRET)
+        assert "echo_headers" in tools(server.url, *named(server), CLIENT_SECRET=SECRET)
         assert len(server.token_requests) == 1
 
 
 def test_tokens_that_are_good_for_one_request_are_given_up() -> None:
     with guarded("guarded-one-request") as server:
-        done = run("tools", server.url, *NAMED, env={"CLIENT_SECRET": SECRET})
+        done = run("tools", server.url, *named(server), env={"CLIENT_SECRET": SECRET})
         assert done.stderr.startswith(f"mcproof: {server.url}: the server refuses one token after another (")
         assert len(server.token_requests) == 4
 

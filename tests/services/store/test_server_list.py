@@ -94,6 +94,8 @@ def cursor_of(*values: Any) -> str:
         ("name", cursor_of("name", "x", "1")),
         ("-score", cursor_of("-score", "x", 1)),
         ("-score", cursor_of("-score", 2**70, 1)),
+        ("-score", cursor_of("-score", 2**62, 1)),
+        ("-score", cursor_of("-score", 1, 2**31)),
         ("-score", cursor_of("-score", True, 1)),
     ],
 )

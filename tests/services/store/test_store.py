@@ -48,6 +48,14 @@ def rules_firing(database: Database) -> set[str]:
         return set(connection.execute(select(FIRING.c.rule)).scalars())
 
 
+def exported(database: Database) -> list[str]:
+    """All lines of an export in which nothing is damaged."""
+    damaged: list[str] = []
+    lines = list(export_lines(database, damaged.append))
+    assert damaged == []
+    return lines
+
+
 # --- tables -------------------------------------------------------------------------------------------------------
 
 
@@ -215,11 +223,11 @@ def test_a_store_moves_to_another_as_lines(database: Database, tmp_path: Path) -
     record(database, linted(BAD, started="2026-01-01T00:00:00Z"), BAD)
     record(database, linted(GOOD, started="2026-01-02T00:00:00Z"))
     record(database, linted(GOOD, "other"))
-    lines = list(export_lines(database))
+    lines = exported(database)
     copy = open_database(str(tmp_path / "copy.sqlite"))
     assert import_lines(copy, lines, "x") == (3, 0)
     assert import_lines(copy, lines, "x") == (0, 3)
-    assert list(export_lines(copy)) == lines
+    assert exported(copy) == lines
     assert list(problems_of(copy)) == []
     ids = ("id", "last_run")
     assert {k: v for k, v in server(copy).items() if k not in ids} == {
@@ -241,12 +249,39 @@ def test_a_damaged_file_is_named_with_its_line_and_changes_nothing(
     database: Database, damage: str, message: str
 ) -> None:
     record(database, linted())
-    lines = list(export_lines(database))
+    lines = exported(database)
     lines[-1] = lines[-1].replace('"uid":"', '"uid":"x')
     with pytest.raises(InputError, match=message) as raised:
         import_lines(database, [*lines, damage], "runs.jsonl")
     assert raised.value.line == len(lines) + 1
     assert count(database, RUNS) == 1
+
+
+def test_what_is_not_damaged_can_be_exported(database: Database, tmp_path: Path) -> None:
+    record(database, linted(BAD, "first"), BAD)
+    uid = record(database, linted(GOOD, "second"))
+    with database.writing() as connection:
+        connection.execute(update(RUNS).where(RUNS.c.uid == uid).values(report=b"x"))
+        connection.execute(update(CATALOGS).where(CATALOGS.c.tools > 1).values(text=b"x"))
+    damaged: list[str] = []
+    lines = list(export_lines(database, damaged.append))
+    assert f"run {uid}: the report is damaged" in damaged
+    copy = open_database(str(tmp_path / "copy.sqlite"))
+    assert import_lines(copy, lines, "x") == (1, 0)
+    copy.close()
+
+
+def test_a_line_that_is_there_twice_is_one_run(database: Database, tmp_path: Path) -> None:
+    record(database, linted())
+    lines = exported(database)
+    copy = open_database(str(tmp_path / "copy.sqlite"))
+    assert import_lines(copy, [*lines, lines[-1]], "x") == (1, 1)
+    copy.close()
+
+
+def test_a_name_that_no_address_can_have_is_changed(database: Database) -> None:
+    record(database, linted(), name="a\nb\x9bc")
+    assert server(database, "a\ufffdb\ufffdc")["runs"] == 1
 
 
 def test_damage_is_found(database: Database) -> None:
@@ -279,6 +314,20 @@ def test_an_unreachable_database_is_one_line_without_its_password(tmp_path: Path
         open_database(f"postgresql://me:hunter2@/x?host={tmp_path}")
     assert "\n" not in str(raised.value)
     assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["password", "sslpassword"])
+def test_a_secret_in_the_query_of_a_database_url_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"a database URL with `{name}` in its query") as raised:
+        open_database(f"postgresql://me@host/x?{name}=hunter2")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_label_of_a_database_has_nothing_secret(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        open_database(f"postgresql://me:hunter2@/x?host={tmp_path}&passfile=/home/me/hunter3&application_name=hunter4")
+    assert "hunter" not in str(raised.value)
+    assert str(tmp_path).rpartition("/")[2] in str(raised.value)
 
 
 def test_a_file_that_is_not_a_store_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +100,42 @@ def test_what_is_not_a_run_of_one_server_is_refused(database: Database, body: by
     sent = client(database).post(RUNS, content=body, headers=bearer(token(database, "record")))
     assert (sent.status_code, sent.headers["content-type"]) == (status, "application/problem+json")
     assert detail in sent.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["a%1Bb", "%E2%80%AE", "%20", "a" * 501])
+def test_a_name_that_no_page_can_have_is_refused(database: Database, name: str) -> None:
+    sent = client(database).post(
+        f"/api/v1/servers/{name}/runs", content=report(), headers=bearer(token(database, "record"))
+    )
+    assert (sent.status_code, sent.json()["detail"]) == (
+        422,
+        "the name of a server has 1 to 500 printable characters",
+    )
+
+
+def test_pages_do_not_wait_for_runs_that_are_recorded(database: Database) -> None:
+    """More of them than the service has threads."""
+    headers = bearer(token(database, "record"))
+    with client(database) as web, ThreadPoolExecutor(60) as threads:
+        with database.writing():
+            recordings = [threads.submit(web.post, RUNS, content=report(), headers=headers) for _ in range(60)]
+            time.sleep(1)  # until they wait, which nothing shows
+            assert web.get("/").status_code == web.get("/api/v1/servers").status_code == 200
+            assert not any(recording.done() for recording in recordings)
+        assert {recording.result().status_code for recording in recordings} == {201}
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/servers"])
+def test_without_its_database_everybody_gets_503(database: Database, path: str) -> None:
+    web, secret = client(database, "read"), token(database, "read")
+    unknown = f"{secret[:-4]}{'aaaa' if secret[-4:] != 'aaaa' else 'bbbb'}"
+    assert web.get(path, headers=bearer(secret)).status_code == 200
+    with database.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE tokens")
+    for text in (secret, unknown):
+        response = web.get(path, headers=bearer(text))
+        assert response.status_code == 503
+        assert "the store cannot be used" in response.text.lower()
 
 
 @pytest.mark.parametrize("position", [1.0, 1e308])

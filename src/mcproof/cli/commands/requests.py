@@ -11,7 +11,7 @@ from mcproof.cli.options import ANSWER, CALLS, parse_object, read_object
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import CATALOG, LIVE, SERVER_USAGE, parse_targets
-from mcproof.core.console import Style, plural, print_document, print_lines, remark, tell
+from mcproof.core.console import Style, plural, print_bytes, print_document, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
 from mcproof.runs import execute
 from mcproof.runs.requests import CaptureRequest, SingleRequest
@@ -106,9 +106,7 @@ def _capture(options: argparse.Namespace) -> int:
     catalog = _read(options)
     data = catalog_text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        print_bytes([data])
         return OK
     from mcproof.core.text.files import write_file
 

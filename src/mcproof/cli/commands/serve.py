@@ -222,6 +222,13 @@ COMMANDS = (
                 repeatable=True,
                 type=_network,
             ),
+            Option(
+                SERVER,
+                "--trusted-proxy CIDR",
+                "a network of proxies that name the client in Forwarded or X-Forwarded-For; repeatable",
+                repeatable=True,
+                type=_network,
+            ),
             Option(SERVER, "--demo", "serve an example, from a store that is deleted at the end"),
             Option(
                 SERVER,

@@ -94,9 +94,12 @@ def _store(options: argparse.Namespace) -> int:
 def _export(database: Database) -> int:
     from mcproof.services.store.transfer import export_lines
 
-    for line in export_lines(database):
+    damaged: list[str] = []
+    for line in export_lines(database, damaged.append):
         sys.stdout.write(line)
-    return OK
+    for problem in damaged:
+        tell(f"not exported: {problem}")
+    return FINDINGS if damaged else OK
 
 
 def _import(database: Database, file: str) -> int:

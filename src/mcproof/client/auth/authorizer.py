@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from mcproof.client.auth.consent import require_consent
 from mcproof.client.auth.login import LoginRequest, log_in
 from mcproof.client.auth.registration import (
     AuthorizationServer,
@@ -225,6 +226,8 @@ class OAuthAuthorizer:
     async def _new_token(self, source: _TokenSource, scope: str) -> AccessToken:
         server, options = source.server, self._options
         identifier = source.resource.identifier
+        if options.has_credential and not options.issuer:
+            await require_consent(self._url, server.issuer)
         if options.uses_client_credentials:
             client = configured_client(server, options)
             if client is None:

@@ -324,8 +324,8 @@ async def register(server: AuthorizationServer, redirect_uri: str, port: int) ->
 
 def _registered(members: dict[str, Any], server: AuthorizationServer, method: str, port: int) -> OAuthClient:
     client_id, secret = members.get("client_id"), members.get("client_secret")
-    if not isinstance(client_id, str) or not 0 < len(client_id) <= LONGEST_ID:
-        raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no `client_id`")
+    if not isinstance(client_id, str) or not _is_sendable(client_id):
+        raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no usable `client_id`")
     granted = members.get("token_endpoint_auth_method")
     if isinstance(granted, str):
         method = granted
@@ -333,10 +333,17 @@ def _registered(members: dict[str, Any], server: AuthorizationServer, method: st
         if method != "none":
             raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no secret for the method {cropped(method)}")
         return OAuthClient(client_id, port=port)
+    if not _is_sendable(secret):
+        raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no usable `client_secret`")
     learn_secret(secret)
     if method not in ("client_secret_basic", "client_secret_post"):
         method = "none" if "none" in server.authentication_methods else _secret_method(server)
     return OAuthClient(client_id, method, secret, port=port)
+
+
+def _is_sendable(text: str) -> bool:
+    """Whether an id or a secret has the characters that RFC 6749 allows, appendix A.1 and A.2."""
+    return 0 < len(text) <= LONGEST_ID and all(" " <= character <= "~" for character in text)
 
 
 def oauth_error(status: int, members: dict[str, Any]) -> str:

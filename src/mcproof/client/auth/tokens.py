@@ -1,6 +1,7 @@
 """Access tokens: requested from the token endpoint, refreshed, revoked, and stored for one user.
 
-A stored token is a file that only its user can read, one for each server, in the user's state folder.
+A stored token is a file that only its user can read, one for each server, in the user's state folder; so is the
+authorization server that the user has confirmed for a server.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Grant(NamedTuple):
 async def exchange_code(grant: Grant, code: str, verifier: str, redirect_uri: str) -> AccessToken:
     """The token for an authorization code."""
     learn_secret(code)
+    learn_secret(verifier)
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -153,8 +155,9 @@ def _parsed(members: dict[str, Any], grant: Grant) -> AccessToken:
     if isinstance(kind, str) and kind.lower() != "bearer":
         raise AuthorizationError(f"{_WHAT} returns a token of the type {cropped(kind)}; mcproof supports Bearer")
     refresh_token = members.get("refresh_token")
-    if isinstance(refresh_token, str):
-        learn_secret(refresh_token)
+    if not isinstance(refresh_token, str) or not _is_sendable(refresh_token):
+        refresh_token = ""
+    learn_secret(refresh_token)
     granted = members.get("scope")
     lifetime = members.get("expires_in")
     is_limited = isinstance(lifetime, (int, float)) and not isinstance(lifetime, bool) and 0 <= lifetime < 1e10
@@ -167,12 +170,12 @@ def _parsed(members: dict[str, Any], grant: Grant) -> AccessToken:
         requested=grant.scope,
         granted=granted if isinstance(granted, str) else grant.scope,
         expires_at=time() + float(lifetime) if is_limited and lifetime is not None else None,
-        refresh_token=refresh_token if isinstance(refresh_token, str) else "",
+        refresh_token=refresh_token,
     )
 
 
 def _is_sendable(value: str) -> bool:
-    """Whether a token fits into a header."""
+    """Whether a token consists of the characters of a token, and fits into a header."""
     return 0 < len(value) <= LONGEST_TOKEN and all("!" <= character <= "~" for character in value)
 
 
@@ -204,7 +207,30 @@ def load_token(url: str) -> AccessToken | None:
 
 def save_token(url: str, token: AccessToken) -> None:
     """Store the token for a server. Raises WriteError."""
-    folder = _folder()
+    _write(token_file(url), url, {**token._asdict(), "client": token.client._asdict()})
+
+
+def _consent_file(url: str) -> str:
+    return os.path.join(state_folder(), "consents", f"{_key(url)}.json")
+
+
+def consented_issuer(url: str) -> str | None:
+    """The authorization server that the user has confirmed for a server; None if there is none.
+
+    Raises AuthorizationError if others can write the file.
+    """
+    document = _read(_consent_file(url)) or {}
+    issuer = document.get("issuer")
+    return issuer if document.get("key") == _key(url) and isinstance(issuer, str) else None
+
+
+def save_consent(url: str, issuer: str) -> None:
+    """Remember an authorization server that the user has confirmed for a server. Raises WriteError."""
+    _write(_consent_file(url), url, {"issuer": issuer})
+
+
+def _write(name: str, url: str, members: dict[str, Any]) -> None:
+    folder = os.path.dirname(name)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.name == "posix":
@@ -212,24 +238,23 @@ def save_token(url: str, token: AccessToken) -> None:
             os.chmod(folder, 0o700)
     except OSError as error:
         raise WriteError(f"cannot be written: {reason_of(error)}", file=folder) from None
-    document = {
-        "format": FORMAT,
-        "key": _key(url),
-        "url": redacted_url(canonical_url(url)),
-        **token._asdict(),
-        "client": token.client._asdict(),
-    }
-    write_private_file(token_file(url), json.dumps(document, indent=2).encode())
+    document = {"format": FORMAT, "key": _key(url), "url": redacted_url(canonical_url(url)), **members}
+    write_private_file(name, json.dumps(document, indent=2).encode())
 
 
 def delete_token(url: str) -> bool:
-    """Delete the token for a server; whether there was one."""
+    """Delete the token for a server, and what the user has confirmed for it; whether there was a token."""
+    _delete(_consent_file(url))
+    return _delete(token_file(url))
+
+
+def _delete(name: str) -> bool:
     try:
-        os.unlink(token_file(url))
+        os.unlink(name)
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise WriteError(f"cannot be deleted: {reason_of(error)}", file=token_file(url)) from None
+        raise WriteError(f"cannot be deleted: {reason_of(error)}", file=name) from None
     return True
 
 

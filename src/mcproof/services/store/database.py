@@ -15,14 +15,18 @@ from mcproof.core.errors import InputError, McproofError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import URL, Connection, Engine
 
 
 _REVISIONS = ("0001", "0002", "0003")
 HEAD = _REVISIONS[-1]
 """The newest revision of the tables."""
-_BUSY_SECONDS = 60
-"""How long a writer waits for others."""
+BUSY_SECONDS = 60
+"""How long a writer waits for others, at each place where it can wait."""
+READER_SECONDS = 10
+"""How long a reader waits for a connection."""
+_SECRET_OPTIONS = frozenset({"password", "sslpassword"})
+"""Secrets that libpq also reads from the query of a URL."""
 _WRITING = 7_020_613
 """The advisory lock of PostgreSQL that the one writing process holds, as SQLite has one."""
 _WRITES = "mcproof_writes"
@@ -57,11 +61,17 @@ def database_url(word: str | None) -> str:
     return f"sqlite:///{os.path.abspath(word)}"
 
 
+class StoreBusyError(InputError):
+    """Nobody may wait any longer for other users of the store."""
+
+
 class Database:
     """A database with the store's tables."""
 
-    def __init__(self, engine: Engine, label: str) -> None:
+    def __init__(self, engine: Engine, writer: Engine, label: str) -> None:
         self.engine = engine
+        self._writer = writer
+        """A pool of one connection: writers wait here, not with the connections that readers need."""
         self.label = label
         """Its name for the user, without a password."""
 
@@ -78,11 +88,12 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that is written as a whole or not at all; one process writes at a time."""
-        with self._reported(), self.engine.connect() as connection:
+        with self._reported(), self._writer.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 # One process writes at a time, as with SQLite: docs/decisions/0051-rows-beside-the-server.md.
                 if not self.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
                 yield connection
 
@@ -90,15 +101,19 @@ class Database:
     def _reported(self) -> Iterator[None]:
         """Turn an error of the database into one line."""
         from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
         try:
             yield
+        except PoolTimeoutError:
+            raise StoreBusyError("the store is busy with other writers; try again later", file=self.label) from None
         except DBAPIError as error:
             reason = str(error.orig).strip().partition("\n")[0] or "unknown error"
             raise InputError(f"the store cannot be used: {reason}", file=self.label) from None
 
     def close(self) -> None:
         self.engine.dispose()
+        self._writer.dispose()
 
 
 def open_database(word: str | None = None, *, creates: bool = True) -> Database:
@@ -115,17 +130,20 @@ def open_database(word: str | None = None, *, creates: bool = True) -> Database:
         url = make_url(database_url(word))
     except ArgumentError:
         raise UsageError("`--database` is neither a file nor a database URL") from None
-    label = url.database or "" if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+    label = url.database or "" if url.drivername == "sqlite" else _label(url)
     if url.drivername == "sqlite":
         _prepare_folder(url.database or "", creates=creates)
     try:
-        engine = create_engine(url, **_OPTIONS["sqlite" if url.drivername == "sqlite" else "postgresql"])
+        options = _options(url.drivername)
+        engine = create_engine(url, **options, pool_timeout=READER_SECONDS)
+        writer = create_engine(url, **options, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
     except ImportError:
         raise UsageError("PostgreSQL needs psycopg: `pip install 'mcproof[postgres]'`") from None
     if url.drivername == "sqlite":
-        event.listen(engine, "connect", _configure_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-    database = Database(engine, label)
+        for pool in (engine, writer):
+            event.listen(pool, "connect", _configure_sqlite)
+            event.listen(pool, "begin", _begin_sqlite)
+    database = Database(engine, writer, label)
     try:
         _migrate(database)
     except BaseException:
@@ -134,10 +152,18 @@ def open_database(word: str | None = None, *, creates: bool = True) -> Database:
     return database
 
 
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "sqlite": {"connect_args": {"timeout": _BUSY_SECONDS}},
-    "postgresql": {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}},
-}
+def _label(url: URL) -> str:
+    """A PostgreSQL database as the user is shown it. Refuses a password in its options, which nothing hides."""
+    for name in sorted(_SECRET_OPTIONS & url.query.keys()):
+        raise UsageError(f"a database URL with `{name}` in its query: write `postgresql://USER:PASSWORD@HOST/NAME`")
+    shown = {name: value for name, value in url.query.items() if name in ("host", "port")}
+    return url.set(query=shown).render_as_string(hide_password=True)
+
+
+def _options(driver: str) -> dict[str, Any]:
+    if driver == "sqlite":
+        return {"connect_args": {"timeout": BUSY_SECONDS}}
+    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
 
 
 def _prepare_folder(file: str, *, creates: bool) -> None:
@@ -147,8 +173,10 @@ def _prepare_folder(file: str, *, creates: bool) -> None:
         raise InputError("there is no store yet; `--record` writes it", file=file)
     try:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        # SQLite would create a file that others can read; the files that it adds later have the same mode.
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise InputError(f"the folder of the store cannot be created: {error.strerror}", file=file) from None
+        raise InputError(f"the store cannot be created: {error.strerror}", file=file) from None
 
 
 def _configure_sqlite(connection: Any, _: object) -> None:

@@ -6,13 +6,14 @@ Why events are stored with their run: docs/decisions/0059-events-in-the-transact
 
 from __future__ import annotations
 
+import re
 import zlib
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, false, func, insert, or_, select, update
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.stored import run_document
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from mcproof.runs.results import RunResult, TargetResult
     from mcproof.services.store.database import Database
+
+
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class RecordedRun(NamedTuple):
@@ -44,7 +48,7 @@ def record_run(
     recorded = []
     with database.writing() as connection:
         for result, catalog in zip(run.targets, catalogs, strict=True):
-            recorded_run = RecordedRun(str(uuid4()), (name if name is not None else result.target)[:LONGEST])
+            recorded_run = RecordedRun(str(uuid4()), _page_name(name if name is not None else result.target))
             _record(connection, _Recording(run, result, recorded_run.name, recorded_run.uid, catalog))
             recorded.append(recorded_run)
     return recorded
@@ -52,7 +56,12 @@ def record_run(
 
 def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> str | None:
     """Record a run under a given identity, in a transaction of the caller; return the key of its catalog."""
-    return _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
+    return _record(connection, _Recording(run, run.targets[0], _page_name(name), uid[:36], catalog))
+
+
+def _page_name(name: str) -> str:
+    """A name that a page can have in its address: without line feeds and other control characters."""
+    return _NOT_IN_NAMES.sub("\ufffd", name)[:LONGEST]
 
 
 class NewRecord(NamedTuple):
@@ -73,6 +82,7 @@ def record_new(database: Database, records: Sequence[NewRecord]) -> int:
         there = set(connection.execute(select(RUNS.c.uid).where(RUNS.c.uid.in_(uids))).scalars())
         for record in records:
             if record.uid not in there:
+                there.add(record.uid)
                 record_known(connection, record.run, record.name, record.uid, record.catalog)
                 added += 1
     return added
@@ -161,6 +171,10 @@ def _compressed(text: str) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
+BATCH = 200
+"""The most runs of one transaction, where there are many: each batch holds up other writers."""
+
+
 class Pruned(NamedTuple):
     """How much was deleted."""
 
@@ -171,27 +185,50 @@ class Pruned(NamedTuple):
 def prune(database: Database, *, days: int | None = None, keep: int | None = None) -> Pruned:
     """Delete runs older than `days`, and of each server all but the newest `keep`; the newest run always stays.
 
-    Everything is one transaction, so readers see the store before or after it.
+    Runs go in batches, a transaction each, so that no other writer waits for all of them; what a batch leaves is whole.
     """
-    with database.writing() as connection:
-        doomed: list[ColumnElement[bool]] = []
-        if days is not None:
-            limit = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
-            doomed.append(RUNS.c.started < limit)
-        if keep is not None:
-            number = func.row_number().over(
-                partition_by=RUNS.c.server_id, order_by=(RUNS.c.started.desc(), RUNS.c.id.desc())
-            )
-            numbered = select(RUNS.c.id, number.label("number")).subquery()
-            doomed.append(RUNS.c.id.in_(select(numbered.c.id).where(numbered.c.number > keep)))
-        newest = select(SERVERS.c.last_run).where(SERVERS.c.last_run.is_not(None))
-        runs = sum(
-            connection.execute(delete(RUNS).where(condition, RUNS.c.id.not_in(newest))).rowcount for condition in doomed
+    doomed: list[ColumnElement[bool]] = []
+    if days is not None:
+        limit = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        doomed.append(RUNS.c.started < limit)
+    if keep is not None:
+        number = func.row_number().over(
+            partition_by=RUNS.c.server_id, order_by=(RUNS.c.started.desc(), RUNS.c.id.desc())
         )
-        count = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
-        connection.execute(update(SERVERS).values(runs=count))
-        unused = CATALOGS.c.hash.not_in(select(RUNS.c.catalog).where(RUNS.c.catalog.is_not(None)))
-        return Pruned(runs, connection.execute(delete(CATALOGS).where(unused)).rowcount)
+        numbered = select(RUNS.c.id, number.label("number")).subquery()
+        doomed.append(RUNS.c.id.in_(select(numbered.c.id).where(numbered.c.number > keep)))
+    newest = select(SERVERS.c.last_run).where(SERVERS.c.last_run.is_not(None))
+    unused = CATALOGS.c.hash.not_in(select(RUNS.c.catalog).where(RUNS.c.catalog.is_not(None)))
+    with database.reading() as connection:
+        chosen = select(RUNS.c.id).where(or_(false(), *doomed), RUNS.c.id.not_in(newest)).order_by(RUNS.c.id)
+        runs = list(connection.execute(chosen).scalars())
+    deleted = sum(
+        _delete_batch(database, RUNS, and_(RUNS.c.id.in_(batch), RUNS.c.id.not_in(newest))) for batch in _batches(runs)
+    )
+    with database.reading() as connection:
+        catalogs = list(connection.execute(select(CATALOGS.c.hash).where(unused)).scalars())
+    # A run that was recorded in the meantime may use one of them.
+    return Pruned(
+        deleted,
+        sum(
+            _delete_batch(database, CATALOGS, and_(CATALOGS.c.hash.in_(batch), unused)) for batch in _batches(catalogs)
+        ),
+    )
+
+
+def _batches(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))
+
+
+def _delete_batch(database: Database, table: Table, condition: ColumnElement[bool]) -> int:
+    with database.writing() as connection:
+        servers = select(RUNS.c.server_id).where(condition).distinct() if table is RUNS else None
+        touched = [] if servers is None else list(connection.execute(servers).scalars())
+        deleted = connection.execute(delete(table).where(condition)).rowcount
+        if touched:
+            count = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
+            connection.execute(update(SERVERS).where(SERVERS.c.id.in_(touched)).values(runs=count))
+        return deleted
 
 
 class WatchState(NamedTuple):

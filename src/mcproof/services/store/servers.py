@@ -423,5 +423,5 @@ def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) ->
 
 
 def _is_number(value: object) -> bool:
-    """Whether a database can compare a value with an integer."""
-    return type(value) is int and abs(value) < 2**63
+    """Whether PostgreSQL can compare a value with an integer column."""
+    return type(value) is int and abs(value) < 2**31

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 from hashlib import sha256
+from itertools import islice
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select
@@ -12,11 +14,11 @@ from sqlalchemy import Connection, func, select
 from mcproof.core.errors import InputError, McproofError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.stored import read_run
-from mcproof.services.store.recording import record_known
+from mcproof.services.store.recording import BATCH, NewRecord, record_new
 from mcproof.services.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.services.store.database import Database
 
@@ -81,12 +83,19 @@ class Imported(NamedTuple):
     known: int
 
 
-def export_lines(database: Database) -> Iterator[str]:
-    """Yield a store as lines of JSON: a header, then catalogs and runs, the oldest run first."""
+def export_lines(database: Database, on_damage: Callable[[str], None]) -> Iterator[str]:
+    """Yield a store as lines of JSON: a header, then catalogs and runs, the oldest run first.
+
+    What is damaged is reported and left out, so that the rest can be rescued.
+    """
     yield _line({"kind": "mcproof-store", "schema_version": VERSION})
     with database.reading() as connection:
         for row in connection.execution_options(yield_per=100).execute(select(CATALOGS).order_by(CATALOGS.c.hash)):
-            text = zlib.decompress(row.text).decode("utf-8", "surrogatepass")
+            try:
+                text = zlib.decompress(row.text).decode("utf-8", "surrogatepass")
+            except (zlib.error, TypeError, UnicodeDecodeError):
+                on_damage(f"catalog {row.hash}: the text is damaged")
+                continue
             yield _line({"kind": "catalog", "hash": row.hash, "text": text})
         rows = (
             select(RUNS.c.uid, RUNS.c.catalog, RUNS.c.report, SERVERS.c.name)
@@ -94,33 +103,44 @@ def export_lines(database: Database) -> Iterator[str]:
             .order_by(RUNS.c.started, RUNS.c.id)
         )
         for row in connection.execution_options(yield_per=100).execute(rows):
-            report = json.loads(zlib.decompress(row.report))
+            try:
+                report = json.loads(zlib.decompress(row.report))
+            except (zlib.error, TypeError, ValueError, RecursionError):
+                on_damage(f"run {row.uid}: the report is damaged")
+                continue
             yield _line({"kind": "run", "uid": row.uid, "server": row.name, "catalog": row.catalog, "report": report})
 
 
 def import_lines(database: Database, lines: Iterable[str], file: str) -> Imported:
     """Add what a file has to a store; runs that are there already are left as they are.
 
-    All of it is one transaction: a damaged file changes nothing. Raises an InputError with the line that is wrong.
+    A damaged file changes nothing: all lines are checked before the first is added. Raises an InputError with the line
+    that is wrong. Runs are added in batches, so that other writers need not wait for all of them.
     """
-    catalogs: dict[str, str] = {}
-    added = already_there = 0
-    with database.writing() as connection:
-        there = set(connection.execute(select(RUNS.c.uid)).scalars())
+    with TemporaryFile("w+", encoding="utf-8", newline="") as checked:
+        catalogs: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
             record = _record(line, file, number)
             if record["kind"] == "catalog":
                 catalogs[record["hash"]] = record["text"]
-            elif record["uid"] in there:
-                already_there += 1
-            else:
-                try:
-                    run = read_run(json.dumps(record["report"]).encode(), file)
-                except McproofError as error:
-                    raise InputError(error.message, file=file, line=number) from None
-                record_known(connection, run, record["server"], record["uid"], catalogs.get(record["catalog"] or ""))
-                added += 1
-    return Imported(added, already_there)
+                continue
+            try:
+                read_run(json.dumps(record["report"]).encode(), file)
+            except McproofError as error:
+                raise InputError(error.message, file=file, line=number) from None
+            # Written anew, as a line of a text may end at other characters too.
+            checked.write(_line(record))
+        checked.seek(0)
+        added = known = 0
+        while batch := list(islice(checked, BATCH)):
+            records = []
+            for record in map(json.loads, batch):
+                run = read_run(json.dumps(record["report"]).encode(), file)
+                catalog = catalogs.get(record["catalog"] or "")
+                records.append(NewRecord(record["uid"], record["server"], run, catalog))
+            new = record_new(database, records)
+            added, known = added + new, known + len(records) - new
+    return Imported(added, known)
 
 
 _MEMBERS: dict[str, dict[str, Any]] = {

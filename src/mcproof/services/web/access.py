@@ -110,7 +110,11 @@ class TokenCheck:
         if needed is not None:
             request = Request(scope)
             text = token_text(request)
-            token = await run_in_threadpool(find_token, self._database, text) if text is not None else None
+            try:
+                token = await run_in_threadpool(find_token, self._database, text) if text is not None else None
+            except McproofError as error:  # outside the handlers of errors
+                await problem(request, 503, error.message)(scope, receive, send)
+                return
             if token is None:
                 await _refused(request, needed, is_wrong=text is not None)(scope, receive, send)
                 return

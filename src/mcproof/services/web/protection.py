@@ -1,13 +1,12 @@
-"""What protects every route: the check of the host, limits for each client and each request, security headers.
+"""What protects every route: the check of the host, limits of each request, security headers.
 
 Bodies and forms are read up to a limit, HEAD is served as GET, and connections that are too slow end.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections import OrderedDict
-from ipaddress import IPv6Network
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -17,13 +16,17 @@ from starlette.requests import ClientDisconnect, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcproof.services.web.access import problem
+from mcproof.services.web.clients import RETRY_SECONDS, Share, client_of, is_within
+from mcproof.services.web.visits import BusyError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Hashable, Sequence
+    from ipaddress import IPv4Network, IPv6Network
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from mcproof.services.web.clients import Shares
     from mcproof.services.web.health import Metrics
 
 
@@ -47,25 +50,29 @@ def form_fields(content_type: str, body: bytes) -> dict[str, bytes]:
     raise HTTPException(400, "the form cannot be read")
 
 
+# By hand, since the parser of the standard library takes quadratic time for a hostile head.
+_LONGEST_HEAD = 1024
+_BOUNDARY = re.compile(r';\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
+_NAME = re.compile(
+    rb'^content-disposition:\s*form-data\s*;(?:[^"\r\n]*;)?\s*name="([^"\r\n]*)"', re.IGNORECASE | re.MULTILINE
+)
+
+
 def _parts(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
     """Return the names and contents of the parts of `multipart/form-data`. Raises ValueError."""
-    from email.parser import BytesHeaderParser
-    from email.policy import HTTP
-
-    outer = BytesHeaderParser(policy=HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode())
-    boundary = outer.get_param("boundary")
-    if not isinstance(boundary, str) or not 0 < len(boundary) <= 70:
+    boundary = _BOUNDARY.search(content_type[:_LONGEST_HEAD])
+    if boundary is None:
         raise ValueError
-    delimiter = b"\r\n--" + boundary.encode()
+    delimiter = b"\r\n--" + (boundary[1] or boundary[2]).encode("latin-1")
     found: list[tuple[str, bytes]] = []
-    for part in (b"\r\n" + body).split(delimiter)[1:]:
+    for part in (b"\r\n" + body).split(delimiter, _MOST_FIELDS + 1)[1:]:
         if part.startswith(b"--"):
             return found
-        head, separator, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
-        name = BytesHeaderParser(policy=HTTP).parsebytes(head).get_param("name", header="content-disposition")
-        if not separator or not isinstance(name, str) or len(found) == _MOST_FIELDS:
+        start = part.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
+        name = _NAME.search(part[:start]) if start >= 0 else None
+        if name is None or len(found) == _MOST_FIELDS:
             raise ValueError
-        found.append((name, content))
+        found.append((name[1].decode(), part[start + 4 :]))
     raise ValueError
 
 
@@ -103,9 +110,6 @@ HEADERS = {
 }
 PUBLIC = ("/badge/",)
 """Paths that pages elsewhere may embed."""
-_MINUTE = 60.0
-_MOST_CLIENTS = 10_000
-"""How many clients are remembered; the one seen longest ago is forgotten first."""
 
 
 class ResponseHeaders:
@@ -167,67 +171,28 @@ def _is_same_origin(request: Request, host: str) -> bool:
     return origin is None or origin.partition("://")[2].lower() == host
 
 
-def client_of(scope: Scope) -> str:
-    """Return what limits count a client by: its address, or of IPv6 the network of 64 bits that one client has."""
-    address = scope["client"][0] if scope.get("client") else ""
-    if ":" not in address:
-        return str(address)
-    try:
-        return str(IPv6Network((address.partition("%")[0], 64), strict=False))
-    except ValueError:
-        return str(address)
-
-
-class RateLimit:
-    """Lets every client send a number of requests a minute, and says in headers how many are left."""
-
-    def __init__(self, app: ASGIApp, a_minute: int) -> None:
-        self._app = app
-        self._limit = a_minute
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """For each client the requests it may send, and when that was known."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        left = self._take(client_of(scope), time.monotonic())
-        headers = {"ratelimit-limit": str(self._limit), "ratelimit-remaining": str(max(0, int(left)))}
-        if left < 0:
-            wait = max(1, round(_MINUTE / self._limit * -left))
-            refused = problem(Request(scope), 429, "too many requests", {**headers, "retry-after": str(wait)})
-            await refused(scope, receive, send)
-            return
-
-        async def add_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
-            await send(message)
-
-        await self._app(scope, receive, add_headers)
-
-    def _take(self, client: str, now: float) -> float:
-        """Take one request from what a client has left; negative if it has none."""
-        left, known = self._left.pop(client, (float(self._limit), now))
-        left = min(self._limit, left + (now - known) * self._limit / _MINUTE)
-        taken = left - 1
-        self._left[client] = (max(taken, 0.0) if taken >= 0 else left, now)
-        if len(self._left) > _MOST_CLIENTS:
-            self._left.popitem(last=False)
-        return taken
-
-
 async def read_body(request: Request, most: int, what: str) -> bytes:
-    """Return the body. Raises an HTTPException: 413 once it has more than `most` bytes, 400 if it ends early."""
+    """Return the body.
+
+    Raises an HTTPException: 413 once it has more than `most` bytes, 400 if it ends early, 429 or 503 if its client, or
+    all clients, send too much at once.
+    """
     body = bytearray()
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > most:
-                raise HTTPException(413, f"{what} may have {most:,} bytes")
-    except ClientDisconnect:  # the response reaches nobody, but it is logged as what it is
-        raise HTTPException(400, "the body of the request is not complete") from None
-    return bytes(body)
+    unread: Shares = request.app.state.unread_bodies
+    with unread.share(client_of(request.scope)) as share:
+        try:
+            async for part in request.stream():
+                if len(body) + len(part) > most:
+                    raise HTTPException(413, f"{what} may have {most:,} bytes")
+                share.add(len(part))
+                body += part
+        except ClientDisconnect:  # the response reaches nobody, but it is logged as what it is
+            raise HTTPException(400, "the body of the request is not complete") from None
+        except BusyError as error:
+            status = 429 if error.is_client else 503
+            headers = {"retry-after": str(RETRY_SECONDS)}
+            raise HTTPException(status, "too many bodies are sent at once", headers) from None
+        return bytes(body)
 
 
 HEAD, BODY, READING = "head", "body", "reading"
@@ -240,17 +205,33 @@ LOOK_SECONDS = 1.0
 class TimedConnection(H11Protocol):
     """HTTP/1.1 of uvicorn, which by itself limits only the time between two requests."""
 
+    places: Shares | None = None
+    """The connections of all clients."""
+    proxies: Sequence[IPv4Network | IPv6Network] = ()
+    _place: Share | None = None
     _look: asyncio.TimerHandle | None = None
     _phase: tuple[str, Hashable] | None = None
     _began = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if self.places is not None:
+            peer = transport.get_extra_info("peername") or ("",)
+            # Connections of a proxy are those of many clients: the service has a limit for all of them.
+            client = f"proxy {id(self)}" if is_within(peer[0], self.proxies) else client_of({"client": peer})
+            self._place = Share(self.places, client)
+            try:
+                self._place.add(1)
+            except BusyError:
+                transport.abort()
+                return
         self._examine()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._look is not None:
             self._look.cancel()
+        if self._place is not None:
+            self._place.release()
         super().connection_lost(exc)
 
     def _examine(self) -> None:

@@ -70,10 +70,15 @@ class Asset:
         self.tag = f'"{sha256(self.text.encode()).hexdigest()[:16]}"'
 
 
-@cache
 def asset(name: str) -> Asset | None:
     """Return a style sheet or script by name; None if there is none."""
-    return Asset(name, _KINDS[name]) if name in _KINDS else None
+    # Looked up first: names that do not exist must not fill the cache.
+    return _asset(name) if name in _KINDS else None
+
+
+@cache
+def _asset(name: str) -> Asset:
+    return Asset(name, _KINDS[name])
 
 
 router = APIRouter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -20,6 +21,7 @@ from mcproof.checks.rulebook import rule_record
 from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import InputError, UsageError
 from mcproof.runs.stored import read_run
+from mcproof.services.store.database import BUSY_SECONDS
 from mcproof.services.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report
 from mcproof.services.store.recording import record_known
 from mcproof.services.store.servers import (
@@ -33,14 +35,17 @@ from mcproof.services.store.servers import (
     list_servers,
 )
 from mcproof.services.web.access import problem_responses, token_of
+from mcproof.services.web.clients import RETRY_SECONDS
 from mcproof.services.web.health import store_status
 from mcproof.services.web.protection import read_body
 from mcproof.services.web.visit_jobs import COMMANDS, LARGEST_CATALOG
-from mcproof.services.web.visitor_pages import RETRY_SECONDS, api_job, start_visit, url_guard
+from mcproof.services.web.visitor_pages import api_job, start_visit, url_guard
 from mcproof.services.web.visits import BusyError
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.runs.results import RunResult
     from mcproof.services.store.database import Database
 
@@ -81,8 +86,8 @@ async def record(request: Request, name: str) -> JSONResponse:
     token = token_of(request)
     if not token.permits_server(name):
         raise HTTPException(403, f"the token `{token.name}` is not for this server")
-    if not name.strip() or len(name) > LONGEST:
-        raise HTTPException(422, f"the name of a server has 1 to {LONGEST} characters")
+    if not name.strip() or len(name) > LONGEST or not name.isprintable():
+        raise HTTPException(422, f"the name of a server has 1 to {LONGEST} printable characters")
     body = await read_body(request, MOST_BYTES, "a run report")
 
     def recorded() -> str:
@@ -93,8 +98,22 @@ async def record(request: Request, name: str) -> JSONResponse:
             record_known(connection, run, name, uid, catalog if run.targets[0].trouble is None else None)
         return uid
 
-    uid = await run_in_threadpool(recorded)
+    uid = await _in_turn(request, recorded)
     return JSONResponse({"uid": uid, "server": name}, 201, headers={"location": f"/api/v1/runs/{uid}"})
+
+
+async def _in_turn(request: Request, write: Callable[[], str]) -> str:
+    """Write to the store in a thread, one request after another: those that wait must not take threads from pages."""
+    turn: asyncio.Semaphore = request.app.state.writers
+    try:
+        async with asyncio.timeout(BUSY_SECONDS):
+            await turn.acquire()
+    except TimeoutError:
+        raise HTTPException(503, "the store is busy with other runs; try again later") from None
+    try:
+        return await run_in_threadpool(write)
+    finally:
+        turn.release()
 
 
 def _parts(body: bytes) -> tuple[bytes, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -21,14 +22,15 @@ from mcproof import __version__
 from mcproof.client.http.policy import NetworkPolicy
 from mcproof.core.errors import InputError
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.services.sweep.engines import descriptors_left
 from mcproof.services.web.access import TokenCheck, add_problem_handlers
+from mcproof.services.web.clients import RateLimit, Shares, TrustedProxies
 from mcproof.services.web.health import LogHandler, Metrics, NoLog, RequestLog, ServiceLog
 from mcproof.services.web.health import router as health
 from mcproof.services.web.pages import pages_router
 from mcproof.services.web.protection import (
     HeadRequests,
     OriginCheck,
-    RateLimit,
     ResponseHeaders,
     TimedConnection,
 )
@@ -43,10 +45,17 @@ from mcproof.services.web.watcher import Watcher, watch_plan
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator
+    from ipaddress import IPv4Network, IPv6Network
 
     from mcproof.services.store.database import Database
 
 
+MEBIBYTE = 1024 * 1024
+BODIES_OF_CLIENT, BODIES = 16 * MEBIBYTE, 128 * MEBIBYTE
+"""How much of unfinished bodies is kept, of one client and of all."""
+CONNECTIONS_OF_CLIENT, CONNECTIONS = 128, 2000
+RESERVED = 200
+"""Files that the service opens besides connections: the store, processes of checks, their pipes."""
 DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
 
 
@@ -59,6 +68,8 @@ class WebSettings(NamedTuple):
     """How many requests a client may send."""
     networks: tuple[str, ...] = ()
     """Networks that URLs of visitors may lead to, besides public addresses."""
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Networks of proxies that name the client in `Forwarded` or `X-Forwarded-For`."""
     visit_limits: GuestLimits = GuestLimits()
     """The bounds of the checks that visitors ask for."""
     required_scopes: tuple[str, ...] = ()
@@ -102,6 +113,7 @@ def create_service(
         redoc_url=None,
         lifespan=lifespan,
         middleware=[
+            Middleware(TrustedProxies, networks=settings.proxies),
             Middleware(RequestLog, log=log),
             Middleware(ResponseHeaders, metrics=metrics),
             Middleware(OriginCheck, hosts=settings.hosts),
@@ -111,6 +123,8 @@ def create_service(
         ],
     )
     app.state.database = database
+    app.state.writers = asyncio.Semaphore(1)
+    app.state.unread_bodies = Shares(BODIES_OF_CLIENT, BODIES)
     app.state.metrics = metrics
     app.state.visits = visits
     app.state.networks = settings.networks
@@ -136,13 +150,23 @@ def serve(database: Database, options: argparse.Namespace) -> None:
         hosts=(*LOOPBACK, *own, *options.allow_host),
         required_scopes=tuple(options.require_token),
         networks=tuple(options.allow_network),
+        proxies=tuple(map(ip_network, options.trusted_proxy)),
+    )
+    places = min(CONNECTIONS, descriptors_left(RESERVED))
+    protocol = type(
+        "Connection",
+        (TimedConnection,),
+        {
+            "places": Shares(min(CONNECTIONS_OF_CLIENT, max(1, places // 2)), places),
+            "proxies": settings.proxies,
+        },
     )
     background = _background(database, options)
     config = uvicorn.Config(
         create_service(database, settings, background),
         host=options.host,
         port=options.port,
-        http=TimedConnection,
+        http=protocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -17,7 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import UsageError
-from mcproof.services.web.protection import client_of, form_fields, read_body
+from mcproof.services.web.clients import RETRY_SECONDS, client_of
+from mcproof.services.web.protection import form_fields, read_body
 from mcproof.services.web.rendering import render
 from mcproof.services.web.visit_jobs import LARGEST_CATALOG, GuestJob
 from mcproof.services.web.visits import BusyError, GuestCheck, Visits
@@ -129,7 +130,6 @@ service that stops does not wait for long."""
 _MOST_STREAMS = 200
 _MOST_SHOWN = 200_000
 """The longest catalog that a form shows again."""
-RETRY_SECONDS = 20
 _DOWNLOADS = {
     "catalog.json": "catalog",
     "tightened.json": "tightened",
