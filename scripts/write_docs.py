@@ -14,7 +14,7 @@ from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
 from mcproof.checks.diff.kinds import CHANGE_KINDS
-from mcproof.checks.findings import RuleFacts, Snippet, TextEdit
+from mcproof.checks.findings import RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.rule import all_rules
@@ -61,7 +61,7 @@ NAMES: dict[type, str] = {
     Improvement: "improvement",
     Notice: "notice",
     ProbeResult: "probe_result",
-    RuleFacts: "rule",
+    RuleSummary: "rule",
     RuleOutcome: "rule_outcome",
     Snippet: "snippet",
     Suppression: "suppression",

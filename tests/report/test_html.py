@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jinja2 import UndefinedError
 
-from mcproof.checks.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.checks.findings import ReportedFinding, RuleSummary, Snippet, group_by_fault
 from mcproof.checks.ignores import IgnoreTracker, Suppression
 from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import all_rules, find_rule
@@ -92,7 +92,7 @@ def suppressing_run() -> RunResult:
 
 
 def _change(level: Any, tool: str, message: str, file: str) -> ReportedFinding:
-    rule = RuleFacts(
+    rule = RuleSummary(
         f"change-{level}", f"change-{level}", "diff", "diff", level, level, None, False, False, "1", "S.", "W.", "F."
     )
     snippet = Snippet(f'  "name": "{tool}",', 2, 16, False, False)
@@ -287,7 +287,7 @@ def test_hostile_text_is_shown_and_stays_text() -> None:
 
 
 def test_hostile_text_stays_text_wherever_a_stored_report_has_it() -> None:
-    rule = RuleFacts(
+    rule = RuleSummary(
         HOSTILE, HOSTILE, HOSTILE, HOSTILE, "error", "error", HOSTILE, True, False, HOSTILE, HOSTILE, HOSTILE, HOSTILE
     )
     finding = ReportedFinding(

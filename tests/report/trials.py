@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.checks.findings import ReportedFinding, RuleFacts
+from mcproof.checks.findings import ReportedFinding, RuleSummary
 from mcproof.checks.ignores import Suppression
 from mcproof.core.errors import Untested
 from mcproof.probing.outcomes import Cell, Column, Failure, Fuzzing, ProbeResult
@@ -43,13 +43,13 @@ _NAMES = {
 _LEVELS: dict[str, Any] = {"WIR-023": "warning", "WIR-028": "note"}
 
 
-def facts(id: str) -> RuleFacts:
+def facts(id: str) -> RuleSummary:
     """A rule as it will be."""
     name, fault = _NAMES[id]
     ruleset = "strict" if id.startswith("SCH") else "wire"
     level = _LEVELS.get(id, "error")
     words = (f"What {name} is.", "Because.", "Mend it.")
-    return RuleFacts(id, name, ruleset, "answers", level, level, fault, False, False, "0.3.0", *words)
+    return RuleSummary(id, name, ruleset, "answers", level, level, fault, False, False, "0.3.0", *words)
 
 
 def finding(rule: str, tool: str | None, message: str, **changes: Any) -> ReportedFinding:

@@ -37,7 +37,7 @@ from mcproof.core.catalog.model import (
     unread_lists,
 )
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.observations.probes import ItemProbes, ResourceBodies
 from mcproof.core.schema.tree import SchemaTree
 
@@ -262,7 +262,7 @@ class _RuleRun:
         self.crashes[rule.id] = first._replace(times=first.times + 1)
 
 
-_SAID_ELSEWHERE = (RuleCrash, ConnectionFacts, ItemProbes)
+_SAID_ELSEWHERE = (RuleCrash, ObservedConnection, ItemProbes)
 """What a report says of the whole input: that there was no live connection, and that no tool was called."""
 
 

@@ -161,7 +161,7 @@ Severity = Annotated[str, member(enum=_LEVEL_OF)]
 
 
 @record()
-class RuleFacts(NamedTuple):
+class RuleSummary(NamedTuple):
     """One rule."""
 
     id: Annotated[str, member(pattern="^[A-Za-z0-9_-]+$")]
@@ -226,7 +226,7 @@ class TextEdit(NamedTuple):
     """The replacement."""
 
 
-class FixFacts(NamedTuple):
+class FixSummary(NamedTuple):
     """An automatic fix: set this member of the object the finding points at."""
 
     key: str
@@ -238,7 +238,7 @@ class FixFacts(NamedTuple):
 class ReportedFinding(NamedTuple):
     """A finding with its location."""
 
-    rule: RuleFacts
+    rule: RuleSummary
     item: str
     """The item it is about, as `kind:name`; for a parameter, its tool."""
     item_pointer: str
@@ -250,7 +250,7 @@ class ReportedFinding(NamedTuple):
     file: str
     line: int | None
     column: int | None
-    fix: FixFacts | None
+    fix: FixSummary | None
     fingerprint: str = ""
     """An identity that survives moved lines and reordered tools; empty if the run computed none."""
     end_column: int | None = None

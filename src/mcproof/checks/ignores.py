@@ -15,7 +15,7 @@ from mcproof.checks.rule import Rule, all_rules, find_rule, is_ignored, rules_na
 from mcproof.checks.subjects import RuleCrash
 from mcproof.core.errors import SettingLocation, UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.stored_form import Position, Text, member, record
 
@@ -133,7 +133,7 @@ LONGEST_REASON, LONGEST_WORD = 500, 60
 _START = r"#(?=[ \t]*mcproof:)"
 _DIRECTIVE = r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?"
 _NEXT_COMMENT = r"\s#\s"
-_NOT_OF_SOURCE = frozenset((ConnectionFacts, ItemProbes, RuleCrash))
+_NOT_OF_SOURCE = frozenset((ObservedConnection, ItemProbes, RuleCrash))
 """The subjects of rules that cannot apply to source."""
 
 

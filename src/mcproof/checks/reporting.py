@@ -16,9 +16,9 @@ from mcproof.checks.findings import (
     LEVELS,
     Finding,
     FindingGroup,
-    FixFacts,
+    FixSummary,
     ReportedFinding,
-    RuleFacts,
+    RuleSummary,
     Snippet,
     fingerprints,
 )
@@ -166,7 +166,7 @@ def _shows_line(finding: Finding) -> bool:
     return not finding.rule.traits.withholds_line
 
 
-def _fix_of(catalog: Catalog, finding: Finding, file: str, edit: FileEdit | None) -> FixFacts | None:
+def _fix_of(catalog: Catalog, finding: Finding, file: str, edit: FileEdit | None) -> FixSummary | None:
     """The fix of a finding, with its edit if that changes the file that the finding is in."""
     if catalog.source is not None:
         from mcproof.checks.fixes.source import may_be_fixed
@@ -174,7 +174,7 @@ def _fix_of(catalog: Catalog, finding: Finding, file: str, edit: FileEdit | None
         if not may_be_fixed(catalog.source, finding):
             return None
     change = edit.change if edit is not None and edit.file == file else None
-    return None if finding.fix is None else FixFacts(finding.fix.key, finding.fix.value, change)
+    return None if finding.fix is None else FixSummary(finding.fix.key, finding.fix.value, change)
 
 
 def find_spans(document: JsonText, pointers: list[Pointer]) -> list[Span]:
@@ -217,9 +217,9 @@ def _highlighted(text: str, span: Span) -> int:
 
 
 @cache
-def rule_facts(rule: Rule) -> RuleFacts:
+def rule_facts(rule: Rule) -> RuleSummary:
     """Return the facts about a rule that reports show."""
-    return RuleFacts(
+    return RuleSummary(
         id=rule.id,
         name=rule.name,
         ruleset=rule.ruleset,
@@ -250,7 +250,7 @@ class FindingEntry(NamedTuple):
 class RuleGroup(NamedTuple):
     """The findings of one rule."""
 
-    rule: RuleFacts
+    rule: RuleSummary
     entries: list[FindingEntry]
 
     @property

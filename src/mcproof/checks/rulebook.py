@@ -33,7 +33,7 @@ class RuleCase(NamedTuple):
     crash: dict[str, Any] | None = None
     """The crash of a rule, for the rule that reports crashes."""
     wire: dict[str, Any] | None = None
-    """The lines a server `sends`, or fields of `ConnectionFacts`, for rules about connections."""
+    """The lines a server `sends`, or fields of `ObservedConnection`, for rules about connections."""
     trial: dict[str, Any] | None = None
     """What was `sent` to a live server and its `answer`, or `crash` or `hang`, for rules about responses."""
     source: str | None = None

@@ -24,7 +24,7 @@ from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import Session
 from mcproof.client.waiting import GRACE, Interruptible, confirmed, raising_on_signals
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.connection import Anomaly, ConnectionFacts, ProcessEnd, cropped
+from mcproof.core.observations.connection import Anomaly, ObservedConnection, ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
@@ -41,7 +41,7 @@ class Capture(NamedTuple):
     """The catalog of a server as the text of a snapshot, and the facts of its connection."""
 
     text: str
-    connection: ConnectionFacts
+    connection: ObservedConnection
 
 
 async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
@@ -104,7 +104,7 @@ async def capture_over(server: Endpoint, connection: Connection) -> Capture:
 
 def _captured(server: Endpoint, connection: Connection, listing: Listing, ending: ProcessEnd | None) -> Capture:
     hide = hiding(server.secrets)
-    facts = ConnectionFacts(
+    facts = ObservedConnection(
         transport=connection.transport.name,
         era=connection.era,
         requested=connection.requested,
@@ -209,7 +209,7 @@ class OpenServer:
         self.session = Session(server, options, limit)
         self._runner = asyncio.Runner()
         self._work = Interruptible(self._runner)
-        self._facts: ConnectionFacts | None = None
+        self._facts: ObservedConnection | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -228,7 +228,7 @@ class OpenServer:
         return self._work.is_interrupted
 
     @property
-    def facts(self) -> ConnectionFacts | None:
+    def facts(self) -> ObservedConnection | None:
         """What the connection has shown: once the lists are read, and how it ended, once it is closed."""
         return self._facts
 
@@ -248,7 +248,7 @@ class OpenServer:
         """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
         return not self.is_interrupted and self._work.run(*jobs)
 
-    def close(self, *, at_once: bool = False) -> ConnectionFacts | None:
+    def close(self, *, at_once: bool = False) -> ObservedConnection | None:
         """Close the session and return the facts of its connection, including how the process ended.
 
         If a call has ended the process, another one is started to see how it exits. After an interrupt, or with

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from mcproof.client.errors import ConnectError, LostError
-from mcproof.core.observations.connection import LINGERING, SLOW_START, ConnectionFacts
+from mcproof.core.observations.connection import LINGERING, SLOW_START, ObservedConnection
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -33,7 +33,7 @@ LONGER_GRACE = 10.0
 """The same for a second process, which has not been asked for anything."""
 
 
-async def confirmed(facts: ConnectionFacts, connect: Callable[[], Awaitable[Connection]]) -> ConnectionFacts:
+async def confirmed(facts: ObservedConnection, connect: Callable[[], Awaitable[Connection]]) -> ObservedConnection:
     """The facts, with a slow start and a failed exit only if a second process shows them too."""
     is_slow = facts.seconds_to_response > SLOW_START
     lingers = facts.ending is not None and facts.ending.how in LINGERING

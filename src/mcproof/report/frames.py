@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleSummary, Snippet, group_by_fault
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.core.console import Style, display_width, plural, safe, wrapped
 from mcproof.core.named_tuple import NamedTuple
@@ -406,7 +406,7 @@ def _tests(result: TargetResult, style: Style) -> Iterator[str]:
 class RuleCount(NamedTuple):
     """How many findings a rule has, and how many of them have an automatic fix."""
 
-    rule: RuleFacts
+    rule: RuleSummary
     total: int
     fixable: int
 

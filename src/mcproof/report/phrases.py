@@ -14,7 +14,7 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.results import BROKEN, COMPLETE, Gate, TargetResult
 
 if TYPE_CHECKING:
-    from mcproof.checks.findings import RuleFacts
+    from mcproof.checks.findings import RuleSummary
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.trust import Action, Trust
     from mcproof.probing.outcomes import Failure
@@ -77,7 +77,7 @@ def page_url(page: str) -> str:
     return f"{(os.environ.get(VARIABLE) or SITE).rstrip('/')}/{page}"
 
 
-def help_uri(rule: RuleFacts) -> str:
+def help_uri(rule: RuleSummary) -> str:
     """Return the URL of the page of a rule, or of the page about changes."""
     return page_url(f"changes/#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}/")
 

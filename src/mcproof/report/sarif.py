@@ -19,7 +19,7 @@ from mcproof.runs.records import encode, listed, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.findings import ReportedFinding, RuleFacts, TextEdit
+    from mcproof.checks.findings import ReportedFinding, RuleSummary, TextEdit
     from mcproof.runs.results import RunResult
     from mcproof.testing.outcomes import TestResult
 
@@ -64,7 +64,7 @@ def _too_many(run: RunResult) -> bool:
     return sum(len(result.findings) + len(result.suppressed) for result in run.targets) > MOST_RESULTS
 
 
-def _rule(rule: RuleFacts) -> dict[str, Any]:
+def _rule(rule: RuleSummary) -> dict[str, Any]:
     tags = [tag for tag in (rule.ruleset, rule.category, rule.fault) if tag]
     why, fix = sentence(rule.why), sentence(rule.fix)
     # A name equal to the id is redundant, and validators complain about it.

@@ -14,7 +14,7 @@ from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.checks.subjects import NOTHING
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
@@ -253,7 +253,7 @@ def _unobserved(needs: _Needs, unjudged: Mapping[str, Unjudged], observed: Obser
     unobserved = []
     if not observed.calls_tools:
         unobserved.append(Untested("behaviour", "no tool was called (static run)", needs.calls))
-    if needs.connection and not observed.of(ConnectionFacts):
+    if needs.connection and not observed.of(ObservedConnection):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     by_reason: dict[str, list[str]] = {}
     for rule, reason in unjudged.items():

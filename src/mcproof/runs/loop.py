@@ -53,12 +53,12 @@ from mcproof.targets.snapshots import LiveCatalogs, NoCatalogError, listed_catal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.checks.findings import RuleFacts
+    from mcproof.checks.findings import RuleSummary
     from mcproof.checks.subjects import Unjudged
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.core.observations.connection import ObservedConnection
     from mcproof.runs.config import Settings
     from mcproof.runs.judging import CatalogFindings, Plan
     from mcproof.runs.requests import CaptureRequest, CheckRequest, Detail, ReadRequest, RunSession, TargetSelection
@@ -451,7 +451,7 @@ class TargetRun:
         before.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
         return observed
 
-    def _note_expired(self, source: Input, connection: ConnectionFacts | None) -> None:
+    def _note_expired(self, source: Input, connection: ObservedConnection | None) -> None:
         """Keep a notice about a server that has ended sessions."""
         text = expired_text(connection.expired_sessions) if connection is not None else ""
         if text:
@@ -490,7 +490,7 @@ class TargetRun:
                 message = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
             self._listen(MessageSent(f"{baseline.file}: {message}"))
 
-    def _rules(self) -> list[RuleFacts]:
+    def _rules(self) -> list[RuleSummary]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
         ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]

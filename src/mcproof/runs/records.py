@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.checks.clients.verdicts import ClientOutcome
-    from mcproof.checks.findings import ReportedFinding, RuleFacts
+    from mcproof.checks.findings import ReportedFinding, RuleSummary
     from mcproof.probing.outcomes import Fuzzing
     from mcproof.runs.results import TargetResult
 
@@ -129,7 +129,7 @@ def _encoded(evidence: dict[str, Any]) -> str:
 
 
 @cache
-def _rule_members(rule: RuleFacts) -> str:
+def _rule_members(rule: RuleSummary) -> str:
     """Return the members that all findings of a rule share."""
     members = {
         "rule": rule.id,

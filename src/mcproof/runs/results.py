@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleFacts
+from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleSummary
 from mcproof.core.errors import McproofError, Notice, Untested, located
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
@@ -397,7 +397,7 @@ class RunResult(NamedTuple):
     """The word to print; renderers dispatch on `kind`."""
     version: str
     targets: list[TargetResult]
-    rules: list[RuleFacts] = []  # noqa: RUF012
+    rules: list[RuleSummary] = []  # noqa: RUF012
     """The rules that ran."""
     notices: list[Notice] = []  # noqa: RUF012
     exit_code: int = 0

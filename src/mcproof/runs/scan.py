@@ -13,7 +13,7 @@ from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
-from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, PerimeterFacts
+from mcproof.core.observations.perimeter import Authorization, Exposure, Perimeter
 from mcproof.core.observations.probes import ReadCalls, ResourceBodies
 from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 from mcproof.core.text.json_document import JsonText
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     """Observes a live server, whose catalog may be known."""
 
 _OF_SOURCE: tuple[type, ...] = (SourceFlows, SourceConfiguration)
-_OF_NETWORKS: tuple[type, ...] = (PerimeterFacts, AuthorizationFacts, ServerIdentity)
+_OF_NETWORKS: tuple[type, ...] = (Perimeter, Authorization, ServerIdentity)
 _OF_CONNECTIONS: tuple[type, ...] = (ListStability, SessionIds, ResourceBodies)
 
 _NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
@@ -88,7 +88,7 @@ def observe_unlisted(source: Input, error: McproofError, observe: Observer) -> S
 
 def is_seen_from_outside(source: Input, scanned: Scanned) -> bool:
     """Whether a server requires authorization and the user names no credentials, so that nothing more can be seen."""
-    refuses_access = scanned.observed.of(AuthorizationFacts)
+    refuses_access = scanned.observed.of(Authorization)
     return bool(refuses_access) and isinstance(source.server, UrlEndpoint) and not source.server.headers
 
 
@@ -121,7 +121,7 @@ def _exposure(source: Input, observed: Observed) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
         return Exposure(listens_openly=any(found.bindings for found in observed.of(SourceConfiguration)))
-    opening = next((perimeter.opening for perimeter in observed.of(PerimeterFacts)), None)
+    opening = next((perimeter.opening for perimeter in observed.of(Perimeter)), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)
     return Exposure(is_http=True, needs_credentials=opening.status not in range(200, 300))
@@ -133,7 +133,7 @@ def _missing(source: Input) -> dict[type, Unjudged]:
     if not source.is_source:
         missing |= dict.fromkeys(_OF_SOURCE, _NO_SOURCE)
     if isinstance(source.server, UrlEndpoint):
-        missing[AuthorizationFacts] = _PUBLIC
+        missing[Authorization] = _PUBLIC
     else:
         missing |= dict.fromkeys(_OF_NETWORKS, _NO_URL if source.server is None else _STARTED)
     if source.server is None:

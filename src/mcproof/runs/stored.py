@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
-from mcproof.checks.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
+from mcproof.checks.findings import IS_BREAKING, FixSummary, ReportedFinding, RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.scores.grade import Grade
@@ -233,7 +233,7 @@ def _contradiction(document: Record) -> str | None:
 
 
 def _run(document: Record) -> RunResult:
-    facts = decode(list[RuleFacts], _escaped(document["rules"]), "/rules")
+    facts = decode(list[RuleSummary], _escaped(document["rules"]), "/rules")
     rules = {record["id"]: rule for record, rule in zip(document["rules"], facts, strict=True)}
     timings = document["timings"]
     return RunResult(
@@ -273,7 +273,7 @@ def _optional(kind: type[T], record: Record, key: str, at: str) -> T | None:
     return None if raw is None else decode(kind, raw, f"{at}/{key}")
 
 
-def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, command: str, at: str) -> TargetResult:
+def _read_target(record: Record, rules: dict[str, RuleSummary], timings: Record, command: str, at: str) -> TargetResult:
     target = record["target"]
     trouble = _optional(Trouble, record, "error", at)
     if "findings" not in record:
@@ -334,11 +334,11 @@ def _read_payload(record: Record, timings: Record, command: str, at: str) -> Pay
             return payload
 
 
-def _read_findings(target: Record, key: str, rules: dict[str, RuleFacts], at: str) -> list[ReportedFinding]:
+def _read_findings(target: Record, key: str, rules: dict[str, RuleSummary], at: str) -> list[ReportedFinding]:
     return [_read_finding(record, rules, f"{at}/{key}/{number}") for number, record in enumerate(target[key])]
 
 
-def _read_finding(record: Record, rules: dict[str, RuleFacts], at: str) -> ReportedFinding:
+def _read_finding(record: Record, rules: dict[str, RuleSummary], at: str) -> ReportedFinding:
     rule = rules[record["rule"]]
     if rule.severity != record["severity"]:
         rule = rule._replace(severity=record["severity"], level=record["level"])
@@ -347,7 +347,7 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts], at: str) -> Repor
     fix = record["fix"]
     return ReportedFinding(
         rule=rule,
-        fix=None if fix is None else FixFacts(fix["set"], fix["to"], _optional(TextEdit, record, "edit", at)),
+        fix=None if fix is None else FixSummary(fix["set"], fix["to"], _optional(TextEdit, record, "edit", at)),
         snippet=_optional(Snippet, record, "snippet", at),
         suppression=_optional(Suppression, record, "suppression", at),
         twins=record.get("twins", 0),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.errors import ConnectError
     from mcproof.core.catalog.model import Origin
-    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.core.observations.connection import ObservedConnection
     from mcproof.targets.arguments import Input
 
 
@@ -119,7 +119,7 @@ def read_snapshot(
     name: str,
     *,
     is_certain: bool = True,
-    connection: ConnectionFacts | None = None,
+    connection: ObservedConnection | None = None,
     origin: Origin | None = None,
 ) -> Catalog:
     """Read the catalog in `data`. Raises an InputError with the location of the first error.

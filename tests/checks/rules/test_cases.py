@@ -21,7 +21,7 @@ from mcproof.checks.rulebook import METHODS, RuleCase, cases_of
 from mcproof.checks.subjects import Observed, RuleCrash, observed_by_reading
 from mcproof.client.peer import Peer
 from mcproof.core.catalog.model import Neighbour
-from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
+from mcproof.core.observations.connection import ObservedConnection, ProcessEnd
 from mcproof.core.text.json_document import splice
 from mcproof.probing.probes.promises import PROBES
 from mcproof.source.python.pipeline import configuration_of, flows_of
@@ -112,7 +112,7 @@ def source_catalog(text: str, folder: str) -> Catalog:
     return read_source(folder)
 
 
-async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
+async def connection_of(shown: dict[str, Any]) -> ObservedConnection:
     """What a connection shows on which a server sends these lines, in answer to one request."""
 
     async def drop(_: bytes) -> None:
@@ -129,7 +129,7 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
     for kind, detail in shown.get("anomalies", {}).items():
         peer.note(kind, detail)
     ending = shown.get("ending")
-    return ConnectionFacts(
+    return ObservedConnection(
         "stdio",
         shown.get("era", "handshake"),
         "2025-11-25",

@@ -17,7 +17,7 @@ from servers.web import Good
 from .observing import LIMITS, findings, perimeter, web
 
 if TYPE_CHECKING:
-    from mcproof.core.observations.perimeter import AuthorizationFacts
+    from mcproof.core.observations.perimeter import Authorization
     from servers.web import Web
 
 AUTH_RULES = {
@@ -33,14 +33,14 @@ AUTH_RULES = {
 }
 
 
-def seen_of(server: Web) -> AuthorizationFacts:
+def seen_of(server: Web) -> Authorization:
     facts = perimeter(server.url).authorization
     assert facts is not None
     return facts
 
 
-def found_in(facts: AuthorizationFacts) -> dict[str, Any]:
-    return {rule: each.evidence for rule, each in findings(facts).items()}
+def found_in(authorization: Authorization) -> dict[str, Any]:
+    return {rule: each.evidence for rule, each in findings(authorization).items()}
 
 
 def test_a_good_server_has_no_findings_and_nothing_unobserved() -> None:
@@ -194,7 +194,7 @@ def test_a_challenge_with_a_token_is_stored_without_it() -> None:
 # A public server must not lead mcproof to private places.
 
 
-def _observed(url: str, policy: NetworkPolicy, challenge: str) -> AuthorizationFacts:
+def _observed(url: str, policy: NetworkPolicy, challenge: str) -> Authorization:
     prober = Prober(url, NetworkGuard(policy), LIMITS)
     return asyncio.run(observe_authorization(prober, Refusal(401, challenge), is_loopback=False))
 

@@ -332,7 +332,7 @@ def test_a_server_that_does_not_speak_mcp_is_observed() -> None:
     with web(Website) as server:
         endpoint = UrlEndpoint(server.url, {})
         facts = asyncio.run(observe_server(endpoint, ConnectOptions(), None, limits=LIMITS))
-    assert [type(each).__name__ for each in facts] == ["PerimeterFacts"]
+    assert [type(each).__name__ for each in facts] == ["Perimeter"]
 
 
 def test_the_time_limit_is_for_a_probe_with_its_redirects() -> None:

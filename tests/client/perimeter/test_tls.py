@@ -21,24 +21,24 @@ from .observing import BRIEF, findings, perimeter, web
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcproof.core.observations.perimeter import PerimeterFacts
+    from mcproof.core.observations.perimeter import Perimeter
     from servers.certificates import Authority
 
 TLS_RULES = {"tls_handshake_succeeded", "tls_uses_modern_version", "tls_certificate_not_expiring_soon"}
 
 
-def seen_of(tls: ssl.SSLContext, host: str = "mcp.weather.test") -> PerimeterFacts:
+def seen_of(tls: ssl.SSLContext, host: str = "mcp.weather.test") -> Perimeter:
     with web(Careful, tls=tls) as server:
         return perimeter(f"https://{host}:{server.port}/mcp").perimeter
 
 
-def handshake(facts: PerimeterFacts) -> TlsHandshake:
-    assert facts.tls is not None
-    return facts.tls
+def handshake(perimeter: Perimeter) -> TlsHandshake:
+    assert perimeter.tls is not None
+    return perimeter.tls
 
 
-def tls_findings(facts: PerimeterFacts) -> dict[str, Any]:
-    return {rule: each.evidence for rule, each in findings(facts).items() if rule in TLS_RULES}
+def tls_findings(perimeter: Perimeter) -> dict[str, Any]:
+    return {rule: each.evidence for rule, each in findings(perimeter).items() if rule in TLS_RULES}
 
 
 def test_a_trusted_certificate_is_accepted_and_read(trusted: Authority) -> None:
@@ -150,7 +150,7 @@ def test_a_handshake_that_never_ends_is_ended() -> None:
     )
 
 
-def _against(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> PerimeterFacts:
+def _against(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> Perimeter:
     """What is observed of something that does not speak TLS."""
     writers: list[asyncio.StreamWriter] = []
 
@@ -159,7 +159,7 @@ def _against(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Await
         with suppress(ConnectionError):
             await serve(reader, writer)
 
-    async def observe() -> PerimeterFacts:
+    async def observe() -> Perimeter:
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         async with server:
             port = server.sockets[0].getsockname()[1]

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from mcproof.checks.diff.documents import json_key
 from mcproof.checks.diff.kinds import CHANGE_KINDS, ChangeKind
-from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts, Snippet, identity_of, level_of
+from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleSummary, Snippet, identity_of, level_of
 from mcproof.checks.reporting import FindingLocation, SourceLines, find_spans, locate, snippet_at
 from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
 from mcproof.core.named_tuple import NamedTuple
@@ -79,10 +79,10 @@ def _finding(
     )
 
 
-def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleFacts:
+def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleSummary:
     """Return a kind of change in the shape of a rule, with the severity of this change."""
     severity = CHANGE_SEVERITIES[breaking]
-    return RuleFacts(
+    return RuleSummary(
         id=kind.id,
         name=kind.id,
         ruleset="diff",

@@ -41,14 +41,14 @@ from mcproof.core.addresses import internal_kind, is_this_machine
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import (
-    AuthorizationFacts,
+    Authorization,
     CorsProbe,
     EndpointResponse,
     HeaderProbe,
     MetadataFetch,
     NamedIssuer,
     OpeningResponse,
-    PerimeterFacts,
+    Perimeter,
     PublishedIssuer,
     PublishedResource,
     RedirectHop,
@@ -124,7 +124,7 @@ class Prober(NamedTuple):
             raise UnobservedError(error.message) from None
 
 
-async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback: bool) -> AuthorizationFacts:
+async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback: bool) -> Authorization:
     """The metadata of a protected server and of its authorization servers."""
     bare = canonical_url(prober.url).partition("?")[0]
     hint = bearer_challenge(refusal.challenge).resource_metadata
@@ -133,7 +133,7 @@ async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback
     named = _named_issuers(document.members)
     issuers = named or _own_origin(bare)
     documents = await asyncio.gather(*(_issuer_document(prober, issuer) for issuer in issuers))
-    return AuthorizationFacts(
+    return Authorization(
         status=refusal.status,
         challenge=cropped(redacted_text(refusal.challenge[:LONGEST_CHALLENGE])),
         resource_metadata_hint=cropped(redacted_url(hint)),
@@ -285,8 +285,8 @@ class OpeningRequest(NamedTuple):
 class PerimeterObservation(NamedTuple):
     """What was observed around a server."""
 
-    perimeter: PerimeterFacts
-    authorization: AuthorizationFacts | None = None
+    perimeter: Perimeter
+    authorization: Authorization | None = None
     """None unless the server refuses access without credentials."""
 
 
@@ -303,7 +303,7 @@ async def observe_perimeter(server: UrlEndpoint, limits: FetchLimits = LIMITS) -
         port = parts.port or PORTS.get(parts.scheme, 443)
     except ValueError:
         failures = dict.fromkeys(_PARTS, "not a valid URL")
-        return PerimeterObservation(PerimeterFacts(url=server.label, scheme="", failures=failures))
+        return PerimeterObservation(Perimeter(url=server.label, scheme="", failures=failures))
     observed = await _PerimeterRun(server, parts, port, limits).observe()
     return PerimeterObservation._make(hide_inside(observed, hiding(server.secrets)))
 
@@ -324,7 +324,7 @@ class _PerimeterRun:
 
     async def observe(self) -> PerimeterObservation:
         kind = internal_kind(self._hostname)
-        facts = PerimeterFacts(
+        facts = Perimeter(
             url=_shown(self._server.url),
             scheme=self._parts.scheme,
             hostname=self._hostname,
@@ -344,48 +344,46 @@ class _PerimeterRun:
             own = plain._replace(url=self._parts._replace(fragment="").geturl(), identity=identity)
         return await self._over_http(facts, plain, own)
 
-    def _unreachable(self, facts: PerimeterFacts, why: str) -> PerimeterObservation:
+    def _unreachable(self, perimeter: Perimeter, why: str) -> PerimeterObservation:
         """The facts of a server to which nothing can be sent."""
-        return PerimeterObservation(facts._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
+        return PerimeterObservation(perimeter._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
 
-    async def _over_http(self, facts: PerimeterFacts, plain: Prober, own: Prober) -> PerimeterObservation:
-        facts = facts._replace(response=await self._part("response", self._get(plain)))
+    async def _over_http(self, perimeter: Perimeter, plain: Prober, own: Prober) -> PerimeterObservation:
+        perimeter = perimeter._replace(response=await self._part("response", self._get(plain)))
         opened = await self._part("opening", _open(plain))
         if opened is None:
             self._failures.update(dict.fromkeys(("origin", "host", "cors"), self._failures["opening"]))
-            return PerimeterObservation(facts._replace(failures=self._failures))
+            return PerimeterObservation(perimeter._replace(failures=self._failures))
         request, response = opened
-        facts = facts._replace(
+        perimeter = perimeter._replace(
             opening=OpeningResponse(request.method, response.status, cropped(response.kind)),
             cors=await self._part("cors", _preflight(plain)),
         )
-        facts = await self._with_foreign_headers(facts, own, request)
+        perimeter = await self._with_foreign_headers(perimeter, own, request)
         authorization = None
         if response.status in UNAUTHORIZED:
             refusal = Refusal(response.status, ", ".join(response.headers.get_list("www-authenticate")))
-            authorization = await observe_authorization(plain, refusal, is_loopback=facts.is_loopback)
-        return PerimeterObservation(facts._replace(failures=self._failures), authorization)
+            authorization = await observe_authorization(plain, refusal, is_loopback=perimeter.is_loopback)
+        return PerimeterObservation(perimeter._replace(failures=self._failures), authorization)
 
-    async def _with_foreign_headers(
-        self, facts: PerimeterFacts, own: Prober, request: OpeningRequest
-    ) -> PerimeterFacts:
+    async def _with_foreign_headers(self, perimeter: Perimeter, own: Prober, request: OpeningRequest) -> Perimeter:
         """The facts with the responses to a foreign `Origin` and, on this machine only, to a foreign `Host`."""
-        usual = None if facts.opening is None else facts.opening.status
+        usual = None if perimeter.opening is None else perimeter.opening.status
         if self._has_credentials:
             sent = await self._part("origin", _opened(own, request))
             usual = None if sent is None else sent.status
         if usual is None:
-            return facts
+            return perimeter
 
         async def probe(header: str, value: str) -> HeaderProbe:
             response = await _opened(own, request, {header: value})
             return HeaderProbe(value, response.status, usual)
 
-        facts = facts._replace(origin=await self._part("origin", probe("Origin", FOREIGN_ORIGIN)))
-        if facts.is_loopback:
+        perimeter = perimeter._replace(origin=await self._part("origin", probe("Origin", FOREIGN_ORIGIN)))
+        if perimeter.is_loopback:
             port = f":{self._parts.port}" if self._parts.port else ""
-            facts = facts._replace(host=await self._part("host", probe("Host", f"{FOREIGN_HOST}{port}")))
-        return facts
+            perimeter = perimeter._replace(host=await self._part("host", probe("Host", f"{FOREIGN_HOST}{port}")))
+        return perimeter
 
     async def _part(self, name: str, probe: Awaitable[T]) -> T | None:
         """The outcome of a probe; None if it fails, with the reason noted."""

@@ -34,9 +34,9 @@ from mcproof.core.observations.connection import (
     AFTER,
     BEFORE,
     STATELESS,
-    ConnectionFacts,
     ListReading,
     ListStability,
+    ObservedConnection,
     ServerIdentity,
     SessionIds,
     ToolHash,
@@ -45,7 +45,7 @@ from mcproof.core.observations.connection import (
 from mcproof.core.observations.probes import ReadCall, ReadCalls, ResourceBodies
 
 if TYPE_CHECKING:
-    from mcproof.core.observations.perimeter import PerimeterFacts
+    from mcproof.core.observations.perimeter import Perimeter
 
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class SessionObservation(NamedTuple):
 async def observe_sessions(
     server: Endpoint,
     options: ConnectOptions,
-    facts: ConnectionFacts,
+    connection: ObservedConnection,
     meanwhile: Meanwhile | None = None,
 ) -> SessionObservation:
     """List the tools under two client names, and compare the session ids of five handshakes.
@@ -250,7 +250,7 @@ async def observe_sessions(
     `facts` are those of an earlier connection. `meanwhile` is run once, over the first connection after its lists. What
     fails or takes too long is left out.
     """
-    run = _SessionRun(server, options, facts, meanwhile)
+    run = _SessionRun(server, options, connection, meanwhile)
     with suppress(TimeoutError):
         async with asyncio.timeout(LONGEST):
             for name in CLIENT_NAMES:
@@ -265,11 +265,11 @@ class _SessionRun:
     """Connections to one server, one after the other."""
 
     def __init__(
-        self, server: Endpoint, options: ConnectOptions, facts: ConnectionFacts, meanwhile: Meanwhile | None
+        self, server: Endpoint, options: ConnectOptions, connection: ObservedConnection, meanwhile: Meanwhile | None
     ) -> None:
         self._server = server
         self._options = options
-        self._facts = facts
+        self._facts = connection
         self._meanwhile = meanwhile
         self._hide = hiding_in_catalogs(server.named_secrets)
         self.readings: list[ListReading] = []
@@ -391,7 +391,7 @@ async def observe_server(
     raises because of the server.
     """
     facts: list[Any] = []
-    perimeter: PerimeterFacts | None = None
+    perimeter: Perimeter | None = None
     if isinstance(server, UrlEndpoint):
         perimeter, authorization = await observe_perimeter(server, limits)
         facts += [perimeter, *([] if authorization is None else [authorization])]
@@ -420,7 +420,7 @@ def may_call(server: Endpoint) -> bool:
     return not isinstance(server, UrlEndpoint) or is_this_machine(urlsplit(server.url).hostname or "")
 
 
-def _identity(catalog: Catalog, perimeter: PerimeterFacts) -> ServerIdentity | None:
+def _identity(catalog: Catalog, perimeter: Perimeter) -> ServerIdentity | None:
     """The names of a server; None if it reports none."""
     name = catalog.server_info.get("name")
     if not isinstance(name, str) or not name:

@@ -18,7 +18,7 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.core.observations.connection import ObservedConnection
     from mcproof.core.observations.source import SourceLocation, SourceProblem
     from mcproof.core.text.json_document import JsonText
 
@@ -350,7 +350,7 @@ class Catalog:
         server: Server | None = None,
         describes_server: bool = False,
         has_more: bool = False,
-        connection: ConnectionFacts | None = None,
+        connection: ObservedConnection | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.name = name

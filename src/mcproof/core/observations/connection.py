@@ -43,7 +43,7 @@ class ProcessEnd(NamedTuple):
     exit_code: int | None
 
 
-class ConnectionFacts(NamedTuple):
+class ObservedConnection(NamedTuple):
     """What a connection showed from start to end."""
 
     transport: str

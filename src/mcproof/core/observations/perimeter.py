@@ -55,7 +55,7 @@ class PublishedIssuer(NamedTuple):
     grant_types: tuple[str, ...] = ()
 
 
-class AuthorizationFacts(NamedTuple):
+class Authorization(NamedTuple):
     """What a server that responded with HTTP 401 or 403 publishes about authorization."""
 
     status: int = 401
@@ -215,7 +215,7 @@ class CorsProbe(NamedTuple):
     allows_credentials: bool = False
 
 
-class PerimeterFacts(NamedTuple):
+class Perimeter(NamedTuple):
     """What the URL, TLS and HTTP of a server show."""
 
     url: str = ""

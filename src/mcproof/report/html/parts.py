@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeVar
 
-from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, RuleSummary, Snippet, group_by_fault
 from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
@@ -80,7 +80,7 @@ def count_levels(groups: Iterable[FindingGroup]) -> dict[Level, int]:
 class RuleUse(NamedTuple):
     """A rule with findings in a run."""
 
-    rule: RuleFacts
+    rule: RuleSummary
     number: int
     """Identifies the rule on the page; an untrusted id would not be a safe anchor."""
     times: int
@@ -90,7 +90,7 @@ class RuleUse(NamedTuple):
 
 def rules_used(run: RunResult) -> dict[str, RuleUse]:
     """Return the rules with findings, suppressed or not, by id; the most serious and frequent first."""
-    facts: dict[str, RuleFacts] = {}
+    facts: dict[str, RuleSummary] = {}
     times: dict[str, int] = {}
     for result in run.targets:
         for finding in (*result.findings, *result.suppressed):

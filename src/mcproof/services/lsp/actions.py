@@ -29,7 +29,7 @@ from mcproof.services.lsp.documents import OpenDocuments, TextPositions, diagnos
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.findings import Finding, ReportedFinding, RuleFacts
+    from mcproof.checks.findings import Finding, ReportedFinding, RuleSummary
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.services.lsp.analysis import Analysis, EditorProblem
 
@@ -341,7 +341,7 @@ LONGEST_WORD = 60
 _QUOTED = re.compile(r"""["']([\w-]+)["']|^\s*([\w-]+)\s*=""")
 
 
-def rule_text(rule: RuleFacts) -> str:
+def rule_text(rule: RuleSummary) -> str:
     """The text of a rule: what it reports, why, how to fix it, and a link to its page."""
     parts = [f"**{rule.id}** · {rule.ruleset} · {rule.severity}", rule.summary]
     parts += [f"**Why** {rule.why}"] if rule.why else []
@@ -349,7 +349,7 @@ def rule_text(rule: RuleFacts) -> str:
     return "\n\n".join([*parts, f"[{rule.id}]({help_uri(rule)})"])
 
 
-def rule_at(line: str, column: int, *, is_settings: bool) -> tuple[int, int, RuleFacts] | None:
+def rule_at(line: str, column: int, *, is_settings: bool) -> tuple[int, int, RuleSummary] | None:
     """The rule that a comment or a setting names at a column, with the columns of its name."""
     words = rules_on(line)
     if is_settings:

@@ -11,7 +11,7 @@ from mcproof.checks.findings import SharedEvidence
 from mcproof.checks.rule import RuleTraits, SpecTraits, rule
 from mcproof.checks.subjects import DatedCatalog, DatedItem, known_revision
 from mcproof.core.catalog.model import Catalog
-from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def demand(
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
-    """Register a generator of problems as a rule about a `DatedItem`, a `Catalog`, dated or not, or `ConnectionFacts`.
+    """Register a generator of problems as a rule about a `DatedItem`, a `Catalog` or an `ObservedConnection`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
@@ -78,10 +78,10 @@ def demand(
                 for problem in problems_of(dated if subject is DatedCatalog else dated.catalog):
                     yield _judged(problem, revision)
 
-        def of_connection(facts: ConnectionFacts) -> Iterator[Problem]:
-            revision = known_revision(facts.agreed).revision
+        def of_connection(connection: ObservedConnection) -> Iterator[Problem]:
+            revision = known_revision(connection.agreed).revision
             if revision in revisions:
-                for problem in problems_of(facts):
+                for problem in problems_of(connection):
                     yield _judged(problem, revision)
 
         def _judged(problem: Problem, revision: str) -> Problem:
@@ -95,7 +95,7 @@ def demand(
             DatedItem: (DatedItem, of_item),
             Catalog: (DatedCatalog, of_catalog),
             DatedCatalog: (DatedCatalog, of_catalog),
-            ConnectionFacts: (ConnectionFacts, of_connection),
+            ObservedConnection: (ObservedConnection, of_connection),
         }
         judged, check = kinds_of_check[subject]
         check.__doc__ = find.__doc__

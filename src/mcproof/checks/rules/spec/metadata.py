@@ -16,7 +16,7 @@ from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, de
 from mcproof.checks.rules.spec.tools import ITEMS
 from mcproof.checks.subjects import SERVER_ICONS, DatedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
-from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
@@ -192,66 +192,72 @@ _CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")
 _VARIATIONS = ("list-varies", "list-order-varies")
 
 
-@demand(ConnectionFacts, "SPEC-204", "caching-hints", "warning", "caching#cacheable-results", since=STATELESS)
-def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
+@demand(ObservedConnection, "SPEC-204", "caching-hints", "warning", "caching#cacheable-results", since=STATELESS)
+def caching_hints(connection: ObservedConnection) -> Iterator[Problem]:
     """A list has no valid `resultType`, `ttlMs` or `cacheScope`, or pages with different scopes.
 
     Why: they are required; clients that validate reject the list, others cache it wrongly or not at all.
     Fix: send `"resultType": "complete"`, a non-negative `ttlMs`, and a `cacheScope` of `public` or `private` on every
     page.
     """
-    yield from _noted(facts, ("caching-hint",))
+    yield from _noted(connection, ("caching-hint",))
 
 
 @demand(
-    ConnectionFacts, "SPEC-205", "varying-list", "warning", "tools#capabilities", since=STATELESS, compares_lists=True
+    ObservedConnection,
+    "SPEC-205",
+    "varying-list",
+    "warning",
+    "tools#capabilities",
+    since=STATELESS,
+    compares_lists=True,
 )
-def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
+def varying_list(connection: ObservedConnection) -> Iterator[Problem]:
     """A second connection lists other tools, or lists them in another order.
 
     Why: lists must not depend on the connection; clients cache them, and models lose their prompt cache.
     Fix: derive the list from the configuration alone, and sort it.
     """
-    yield from _noted(facts, _VARIATIONS)
+    yield from _noted(connection, _VARIATIONS)
 
 
-@demand(ConnectionFacts, "SPEC-206", "cursor-advances", "warning", "pagination#response-format", same_as="WIR-006")
-def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
+@demand(ObservedConnection, "SPEC-206", "cursor-advances", "warning", "pagination#response-format", same_as="WIR-006")
+def cursor_advances(connection: ObservedConnection) -> Iterator[Problem]:
     """A `nextCursor` does not lead to a next page.
 
     Why: clients that follow the cursors read the same tools again, or never stop.
     Fix: omit `nextCursor` on the last page, and never return a cursor twice.
     """
-    yield from _noted(facts, _CURSORS)
+    yield from _noted(connection, _CURSORS)
 
 
-@demand(ConnectionFacts, "SPEC-207", "several-pages", "note", "pagination", same_as="CMP-064")
-def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
+@demand(ObservedConnection, "SPEC-207", "several-pages", "note", "pagination", same_as="CMP-064")
+def several_pages(connection: ObservedConnection) -> Iterator[Problem]:
     """The list of tools has more than one page.
 
     Why: this is allowed, but several clients read only the first page.
     Fix: serve all tools on one page.
     """
-    if facts.tool_pages > 1:
-        message = f"the list of tools has {facts.tool_pages} pages; several clients read only the first"
-        yield Problem(message, evidence={"pages": facts.tool_pages})
+    if connection.tool_pages > 1:
+        message = f"the list of tools has {connection.tool_pages} pages; several clients read only the first"
+        yield Problem(message, evidence={"pages": connection.tool_pages})
 
 
-@demand(ConnectionFacts, "SPEC-208", "discovery", "warning", "discover", since=STATELESS)
-def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
+@demand(ObservedConnection, "SPEC-208", "discovery", "warning", "discover", since=STATELESS)
+def discovery(connection: ObservedConnection) -> Iterator[Problem]:
     """A server of revision 2026-07-28 does not implement `server/discover`.
 
     Why: it must; clients of this revision do not send `initialize`.
     Fix: respond to `server/discover` with `supportedVersions` and `capabilities`.
     """
-    if facts.era == "handshake":
+    if connection.era == "handshake":
         yield Problem("does not respond to `server/discover`, only to `initialize`")
 
 
-def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _noted(connection: ObservedConnection, kinds: tuple[str, ...]) -> Iterator[Problem]:
     """One problem for each kind of anomaly and method."""
     groups: dict[tuple[str, str | None], list[Anomaly]] = {}
-    for anomaly in facts.anomalies:
+    for anomaly in connection.anomalies:
         if anomaly.kind in kinds:
             groups.setdefault((anomaly.kind, anomaly.method), []).append(anomaly)
     for (kind, method), anomalies in groups.items():

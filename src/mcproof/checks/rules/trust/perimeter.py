@@ -13,7 +13,7 @@ from typing import Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.connection import ServerIdentity
-from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, AuthorizationFacts, PerimeterFacts
+from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, Authorization, Perimeter
 
 MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
 LEAST_MAX_AGE = 86_400
@@ -25,15 +25,13 @@ _MAX_AGE = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)', re.IG
 
 
 _perimeter_rule = partial(
-    trust_rule, PerimeterFacts, category="transport", dimension="Transport security", phase="perimeter"
+    trust_rule, Perimeter, category="transport", dimension="Transport security", phase="perimeter"
 )
-_endpoint_rule = partial(
-    trust_rule, PerimeterFacts, category="endpoint", dimension="Endpoint hygiene", phase="perimeter"
-)
+_endpoint_rule = partial(trust_rule, Perimeter, category="endpoint", dimension="Endpoint hygiene", phase="perimeter")
 
 
 @_perimeter_rule("transport_uses_https", "plain-http", "high", weight=10)
-def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_uses_https(perimeter: Perimeter) -> Iterator[Problem]:
     """The URL of the server is not https.
 
     Why: everyone on the network can read and change the calls, the results and the tokens.
@@ -41,12 +39,12 @@ def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
 
     Not applicable to servers on this machine.
     """
-    if facts.scheme != "https" and "transport_uses_https" not in facts.not_applicable:
-        yield Problem(f"the URL is `{facts.scheme}`, not https", evidence={"protocol": f"{facts.scheme}:"})
+    if perimeter.scheme != "https" and "transport_uses_https" not in perimeter.not_applicable:
+        yield Problem(f"the URL is `{perimeter.scheme}`, not https", evidence={"protocol": f"{perimeter.scheme}:"})
 
 
 @_perimeter_rule("tls_handshake_succeeded", "untrusted-certificate", "high", weight=8)
-def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
+def tls_handshake_succeeded(perimeter: Perimeter) -> Iterator[Problem]:
     """The TLS handshake fails, or the certificate is not trusted, expired, or for another host.
 
     Why: clients refuse the connection; those that do not can be read by anyone in between.
@@ -54,7 +52,7 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
 
     The certificate is checked against the certificate authorities of the system, or those in `SSL_CERT_FILE`.
     """
-    tls = facts.tls
+    tls = perimeter.tls
     if tls is None or (tls.is_completed and tls.is_authorized):
         return
     if not tls.is_completed:
@@ -67,7 +65,7 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @_perimeter_rule("transport_validates_origin", "foreign-origin-accepted", "high", weight=8)
-def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_validates_origin(perimeter: Perimeter) -> Iterator[Problem]:
     """The server accepts a request from a foreign website.
 
     Why: any page that the user opens can talk to the server, on this machine too (DNS rebinding).
@@ -76,25 +74,25 @@ def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
     MCP requires the check (2025-11-25, Transports, Security Warning). The first MCP request is sent with an `Origin`
     that does not exist; HTTP 403 passes, success fails, and any other status shows nothing.
     """
-    probe = facts.origin
+    probe = perimeter.origin
     if probe is not None and probe.status in range(200, 300):
         message = f"responds with HTTP {probe.status} to a request from the website {probe.sent}"
         yield Problem(message, evidence={"sentOrigin": probe.sent, "status": probe.status})
 
 
 @_perimeter_rule("tls_uses_modern_version", "old-tls", "medium", weight=5)
-def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
+def tls_uses_modern_version(perimeter: Perimeter) -> Iterator[Problem]:
     """The server negotiates a TLS version before 1.2.
 
     Why: older versions have known weaknesses (RFC 8996), and clients refuse them.
     Fix: enable TLS 1.2 and 1.3, and disable everything older.
     """
-    if facts.tls is not None and facts.tls.version and facts.tls.version not in MODERN_VERSIONS:
-        yield Problem(f"negotiates {facts.tls.version}", evidence={"protocol": facts.tls.version})
+    if perimeter.tls is not None and perimeter.tls.version and perimeter.tls.version not in MODERN_VERSIONS:
+        yield Problem(f"negotiates {perimeter.tls.version}", evidence={"protocol": perimeter.tls.version})
 
 
 @_perimeter_rule("transport_advertises_hsts", "no-hsts", "low", weight=3)
-def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_advertises_hsts(perimeter: Perimeter) -> Iterator[Problem]:
     """The server does not tell browsers to use https only.
 
     Why: without HSTS (RFC 6797), a browser can be led to the http version of the host.
@@ -102,9 +100,9 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
 
     A `max-age` of less than a day counts as absent.
     """
-    if facts.response is None or "transport_advertises_hsts" in facts.not_applicable:
+    if perimeter.response is None or "transport_advertises_hsts" in perimeter.not_applicable:
         return
-    header = facts.response.strict_transport_security
+    header = perimeter.response.strict_transport_security
     match = _MAX_AGE.search(header) if header is not None else None
     seconds = None if match is None else int(match[1])
     if seconds is None or seconds < LEAST_MAX_AGE:
@@ -115,13 +113,13 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @_perimeter_rule("tls_certificate_not_expiring_soon", "certificate-expires-soon", "low", weight=2)
-def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem]:
+def tls_certificate_not_expiring_soon(perimeter: Perimeter) -> Iterator[Problem]:
     """The certificate expires within 14 days, or has expired.
 
     Why: once it has expired, clients refuse the connection.
     Fix: renew it, automatically if possible.
     """
-    certificate = None if facts.tls is None else facts.tls.certificate
+    certificate = None if perimeter.tls is None else perimeter.tls.certificate
     if certificate is not None and certificate.days_until_expiry < LEAST_DAYS:
         days = certificate.days_until_expiry
         when = f"expires in {days} {'day' if days == 1 else 'days'}, on" if days >= 0 else "expired on"
@@ -129,32 +127,32 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
 
 
 @_perimeter_rule("transport_response_within_size_bound", "oversized-response", "info", weight=1)
-def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_response_within_size_bound(perimeter: Perimeter) -> Iterator[Problem]:
     """The response to a GET of the URL is larger than 1 MB.
 
     Why: an endpoint that sends this much to anyone wastes the memory of its clients.
     Fix: respond to GET with an event stream, or with HTTP 405.
     """
-    if facts.response is not None and facts.response.is_too_large:
+    if perimeter.response is not None and perimeter.response.is_too_large:
         evidence = {"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"}
         yield Problem(f"the response to a GET has more than {SIZE_CAP:,} bytes", evidence=evidence)
 
 
 @_perimeter_rule("transport_redirects_within_bound", "too-many-redirects", "info", weight=1)
-def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_redirects_within_bound(perimeter: Perimeter) -> Iterator[Problem]:
     """The URL redirects more than three times.
 
     Why: clients give up, and every hop can lead them somewhere else.
     Fix: give clients the final URL.
     """
-    if facts.response is not None and facts.response.has_too_many_redirects:
+    if perimeter.response is not None and perimeter.response.has_too_many_redirects:
         evidence = {"redirectCap": REDIRECT_CAP, "error": "REDIRECT_LIMIT_EXCEEDED"}
-        redirects = [redirect.url for redirect in facts.response.redirects]
+        redirects = [redirect.url for redirect in perimeter.response.redirects]
         yield Problem(f"redirects more than {REDIRECT_CAP} times", evidence={**evidence, "redirects": redirects})
 
 
 @_perimeter_rule("transport_content_type_acceptable", "unacceptable-content-type", "info", weight=1)
-def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem]:
+def transport_content_type_acceptable(perimeter: Perimeter) -> Iterator[Problem]:
     """The response to the first MCP request is neither JSON nor an event stream.
 
     Why: it is not an MCP endpoint, or one that clients cannot read.
@@ -162,7 +160,7 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
 
     Only successful responses count. If the URL accepts no POST, the response to a GET is judged.
     """
-    kind = facts.judged_content_type
+    kind = perimeter.judged_content_type
     if kind is not None and kind not in TRANSPORTS:
         message = f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream"
         evidence = {"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"}
@@ -170,7 +168,7 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
 
 
 @_endpoint_rule("endpoint_no_credentials_in_url", "credentials-in-url", "high", weight=6)
-def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
+def endpoint_no_credentials_in_url(perimeter: Perimeter) -> Iterator[Problem]:
     """The URL contains a credential.
 
     Why: URLs are written to logs, histories and configurations of others.
@@ -179,22 +177,22 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     A login before the host, or a query key such as `token`, `api_key`, `password` or `client_secret`. Not applicable to
     servers on this machine.
     """
-    if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.not_applicable:
-        keys = ", ".join(dict.fromkeys(f"`{credential.key}`" for credential in facts.url_credentials))
-        hits = [{"location": credential.location, "key": credential.key} for credential in facts.url_credentials]
+    if perimeter.url_credentials and "endpoint_no_credentials_in_url" not in perimeter.not_applicable:
+        keys = ", ".join(dict.fromkeys(f"`{credential.key}`" for credential in perimeter.url_credentials))
+        hits = [{"location": credential.location, "key": credential.key} for credential in perimeter.url_credentials]
         yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
 
 
 @_endpoint_rule("endpoint_uses_public_host", "internal-host", "medium", weight=4)
-def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
+def endpoint_uses_public_host(perimeter: Perimeter) -> Iterator[Problem]:
     """The host of the URL is this machine, a private network or a private domain.
 
     Why: the same URL leads to another server elsewhere, and to internal services where an agent runs remotely.
     Fix: publish the server under a public host name; ignore this rule for servers that are meant to be local.
     """
-    if facts.internal_kind is not None:
-        evidence = {"hostname": facts.hostname, "reason": facts.internal_kind}
-        yield Problem(f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}", evidence=evidence)
+    if perimeter.internal_kind is not None:
+        evidence = {"hostname": perimeter.hostname, "reason": perimeter.internal_kind}
+        yield Problem(f"`{perimeter.hostname}` is {HOST_KINDS[perimeter.internal_kind]}", evidence=evidence)
 
 
 HOST_KINDS = {
@@ -209,7 +207,7 @@ HOST_KINDS = {
 
 
 @_perimeter_rule("TRU-501", "foreign-host-accepted", "medium", chosen=("severity", "weight"))
-def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
+def foreign_host_accepted(perimeter: Perimeter) -> Iterator[Problem]:
     """A server on this machine accepts a request for a foreign host name.
 
     Why: a website whose name resolves to 127.0.0.1 reaches the server with its own name as `Host` (DNS rebinding).
@@ -219,14 +217,14 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     attack for requests of browsers; this is the second line of defence. An id and severity of mcproof's own.
     """
     # DNS rebinding leads the name of a website to this machine, so that only servers here are judged.
-    probe = facts.host
-    if facts.is_loopback and probe is not None and probe.status in range(200, 300):
+    probe = perimeter.host
+    if perimeter.is_loopback and probe is not None and probe.status in range(200, 300):
         message = f"responds with HTTP {probe.status} to a request for the host {probe.sent}"
         yield Problem(message, evidence={"sentHost": probe.sent, "status": probe.status})
 
 
 @_perimeter_rule("TRU-502", "cors-open-to-all", "medium", chosen=("severity", "weight"))
-def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
+def cors_open_to_all(perimeter: Perimeter) -> Iterator[Problem]:
     """Any website may read the responses of the server.
 
     Why: with `Access-Control-Allow-Origin`, browsers let a foreign page read tools and results, with the cookies of the
@@ -236,7 +234,7 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     A preflight request of a website that does not exist is sent. `*` or the same origin in the response fails: high
     with credentials and on this machine, low elsewhere. An id and severity of mcproof's own.
     """
-    probe = facts.cors
+    probe = perimeter.cors
     if probe is None or probe.status not in range(200, 300) or probe.allowed_origin not in ("*", probe.sent_origin):
         return
     # Browsers send credentials only where the response names the origin, never to `*`.
@@ -244,7 +242,7 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     what = f"`{probe.allowed_origin}`" if probe.allowed_origin == "*" else "any origin that asks"
     message = f"CORS allows {what}{' with credentials' if with_credentials else ''}"
     origins = {"sentOrigin": probe.sent_origin, "allowOrigin": probe.allowed_origin}
-    severity = "high" if with_credentials or facts.is_loopback else "low"
+    severity = "high" if with_credentials or perimeter.is_loopback else "low"
     yield Problem(message, evidence={**origins, "allowCredentials": probe.allows_credentials}, severity=severity)
 
 
@@ -281,26 +279,26 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
 
 INSECURE_GRANTS = ("password", "implicit")
 _authorization_rule = partial(
-    trust_rule, AuthorizationFacts, category="authorization", dimension="Auth discovery posture", phase="auth-required"
+    trust_rule, Authorization, category="authorization", dimension="Auth discovery posture", phase="auth-required"
 )
 
 
 @_authorization_rule("auth_supports_pkce_s256", "no-pkce", "high", weight=6)
-def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_supports_pkce_s256(authorization: Authorization) -> Iterator[Problem]:
     """The metadata of an authorization server does not list PKCE with S256.
 
     Why: MCP clients must refuse to log in without it; a stolen code could be exchanged for a token (RFC 7636).
     Fix: add `S256` to `code_challenge_methods_supported`.
     """
-    missing = [server.issuer for server in facts.servers if "S256" not in server.code_challenge_methods]
+    missing = [server.issuer for server in authorization.servers if "S256" not in server.code_challenge_methods]
     if missing:
-        advertised = {server.issuer: list(server.code_challenge_methods) for server in facts.servers}
+        advertised = {server.issuer: list(server.code_challenge_methods) for server in authorization.servers}
         evidence = {"missing": missing, "advertised": advertised}
         yield Problem(f"PKCE with S256 is not advertised by {_listed(missing)}", evidence=evidence)
 
 
 @_authorization_rule("auth_no_insecure_grant_types", "insecure-grant-type", "high", weight=6)
-def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_no_insecure_grant_types(authorization: Authorization) -> Iterator[Problem]:
     """An authorization server offers the grant type `password` or `implicit`.
 
     Why: both hand tokens or passwords to places where others can read them; OAuth 2.1 has removed them.
@@ -308,14 +306,14 @@ def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]
 
     Metadata without `grant_types_supported` passes, although RFC 8414 then assumes `implicit`.
     """
-    offered = dict.fromkeys(grant for server in facts.servers for grant in server.grant_types)
+    offered = dict.fromkeys(grant for server in authorization.servers for grant in server.grant_types)
     grants = [grant for grant in offered if grant in INSECURE_GRANTS]
     if grants:
         yield Problem(f"offers the grant type {_listed(grants)}", evidence={"insecureGrantTypes": grants})
 
 
 @_authorization_rule("auth_issuer_uses_https", "insecure-issuer", "high", weight=6)
-def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_issuer_uses_https(authorization: Authorization) -> Iterator[Problem]:
     """An authorization server is not an https URL, or has a login, a query or a fragment.
 
     Why: whoever can change the metadata on the way gets the tokens; RFC 8414 allows only a plain https URL.
@@ -323,11 +321,11 @@ def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
 
     On this machine, http is allowed for an issuer on this machine.
     """
-    if not facts.are_issuers_named:
+    if not authorization.are_issuers_named:
         return
     invalid = []
-    for issuer in facts.issuers:
-        is_local = issuer.scheme == "http" and issuer.is_loopback and facts.is_loopback
+    for issuer in authorization.issuers:
+        is_local = issuer.scheme == "http" and issuer.is_loopback and authorization.is_loopback
         if issuer.odd_parts or not (issuer.scheme == "https" or is_local):
             invalid.append(issuer.url)
     if invalid:
@@ -335,14 +333,14 @@ def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
 
 
 @_authorization_rule("auth_discovery_advertised_when_required", "no-auth-discovery", "medium", weight=5)
-def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_discovery_advertised_when_required(authorization: Authorization) -> Iterator[Problem]:
     """The server refuses access, but does not tell clients how to get it.
 
     Why: a client that finds neither `WWW-Authenticate` nor resource metadata cannot log in.
     Fix: respond with HTTP 401 and `WWW-Authenticate: Bearer resource_metadata="…"` (RFC 9728).
     """
-    if not facts.challenge and facts.resource is None:
-        message = f"responds with HTTP {facts.status}, without `WWW-Authenticate` and without resource metadata"
+    if not authorization.challenge and authorization.resource is None:
+        message = f"responds with HTTP {authorization.status}, without `WWW-Authenticate` and without resource metadata"
         yield Problem(message, evidence={"authRequired": True, "wwwAuthenticate": None, "prmDiscovered": False})
 
 
@@ -353,19 +351,19 @@ def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterat
     weight=4,
     chosen=("severity", "weight"),
 )
-def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_advertises_protected_resource_metadata(authorization: Authorization) -> Iterator[Problem]:
     """The server publishes no protected-resource metadata.
 
     Why: MCP requires it since 2025-06-18; without it, clients guess the authorization server.
     Fix: serve `/.well-known/oauth-protected-resource` (RFC 9728), and name its URL in `WWW-Authenticate`.
     """
-    if not facts.resource_metadata_hint and facts.resource is None:
+    if not authorization.resource_metadata_hint and authorization.resource is None:
         message = "no `resource_metadata` in the challenge, and no document at the well-known places"
         yield Problem(message, evidence={"authRequired": True, "resourceMetadataHint": None, "prmDiscovered": False})
 
 
 @_authorization_rule("auth_authorization_server_metadata_present", "no-authorization-server-metadata", "low", weight=3)
-def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_authorization_server_metadata_present(authorization: Authorization) -> Iterator[Problem]:
     """No authorization server of the server publishes metadata.
 
     Why: clients do not find its endpoints, and cannot log in.
@@ -374,37 +372,37 @@ def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Ite
     A document that names another issuer does not count (RFC 8414, section 3.3). A server that names no authorization
     server is asked itself, as in revision 2025-03-26.
     """
-    if not facts.servers:
-        issuers = [issuer.url for issuer in facts.issuers]
-        reasons = {fetch.url: fetch.error for fetch in facts.fetches if fetch.error}
+    if not authorization.servers:
+        issuers = [issuer.url for issuer in authorization.issuers]
+        reasons = {fetch.url: fetch.error for fetch in authorization.fetches if fetch.error}
         evidence: dict[str, Any] = {"issuers": issuers, "parsedAny": False, "errors": reasons}
         yield Problem(f"no metadata of {_listed(issuers) or 'an authorization server'}", evidence=evidence)
 
 
 @_authorization_rule("auth_advertises_token_endpoint", "no-token-endpoint", "low", weight=2)
-def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_advertises_token_endpoint(authorization: Authorization) -> Iterator[Problem]:
     """No authorization server names its token endpoint.
 
     Why: clients cannot get a token.
     Fix: add `token_endpoint` to the metadata of the authorization server.
     """
-    if facts.servers and not any(server.token_endpoint for server in facts.servers):
+    if authorization.servers and not any(server.token_endpoint for server in authorization.servers):
         yield Problem("no authorization server names a `token_endpoint`", evidence={"tokenEndpoints": []})
 
 
 @_authorization_rule("auth_advertises_jwks_uri", "no-jwks-uri", "low", weight=2)
-def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
+def auth_advertises_jwks_uri(authorization: Authorization) -> Iterator[Problem]:
     """No authorization server names its keys.
 
     Why: without its keys, every check of a token is a request to it.
     Fix: add `jwks_uri` to the metadata of the authorization server.
     """
-    if facts.servers and not any(server.jwks_uri for server in facts.servers):
+    if authorization.servers and not any(server.jwks_uri for server in authorization.servers):
         yield Problem("no authorization server names a `jwks_uri`", evidence={"jwksUris": []})
 
 
 @_authorization_rule("TRU-504", "foreign-resource", "high", chosen=("severity", "weight"))
-def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
+def foreign_resource(authorization: Authorization) -> Iterator[Problem]:
     """The resource metadata of the server is for another resource.
 
     Why: a client that uses it requests tokens for another server and sends them to this one; RFC 9728 forbids it.
@@ -412,9 +410,11 @@ def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
 
     The origin of the server, or a path above the endpoint, is accepted. An id and severity of mcproof's own.
     """
-    if facts.resource is not None and not facts.resource.is_matching:
-        named = f"`{facts.resource.resource}`" if facts.resource.resource else "nothing"
-        yield Problem(f"`resource` in the metadata is {named}", evidence={"resource": facts.resource.resource or None})
+    if authorization.resource is not None and not authorization.resource.is_matching:
+        named = f"`{authorization.resource.resource}`" if authorization.resource.resource else "nothing"
+        yield Problem(
+            f"`resource` in the metadata is {named}", evidence={"resource": authorization.resource.resource or None}
+        )
 
 
 def _listed(values: list[str]) -> str:

@@ -14,7 +14,7 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.wire.contract import evidence_of, probe_rule
 from mcproof.core.catalog.model import Catalog
-from mcproof.core.observations.connection import LINGERING, SLOW_START, ConnectionFacts
+from mcproof.core.observations.connection import LINGERING, SLOW_START, ObservedConnection
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
 
@@ -44,78 +44,78 @@ PAGING = {
     "endless-pages": "an endless list",
     "bad-cursor": "a cursor that is not a string",
 }
-_connection_rule = partial(rule, ConnectionFacts, ruleset="wire", severity="error")
+_connection_rule = partial(rule, ObservedConnection, ruleset="wire", severity="error")
 
 
 @_connection_rule("WIR-001", name="noise-on-stdout", category="transport")
-def noise(facts: ConnectionFacts) -> Iterator[Problem]:
+def noise(connection: ObservedConnection) -> Iterator[Problem]:
     """The server writes non-protocol text to stdout.
 
     Why: stdout is reserved for the protocol; clients may disconnect at the first invalid line.
     Fix: write logs to stderr, and make sure that no library prints to stdout.
     """
-    yield from _by_kind(facts, NOISE, "sends ")
+    yield from _by_kind(connection, NOISE, "sends ")
 
 
 @_connection_rule("WIR-002", name="malformed-message", category="protocol")
-def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
+def malformed(connection: ObservedConnection) -> Iterator[Problem]:
     """A message violates JSON-RPC or the transport.
 
     Why: strict clients drop it and wait until they time out.
     Fix: let an SDK build the messages, or validate them against the schema of the protocol revision.
     """
     kinds = dict(MALFORMED)
-    if facts.agreed != "2025-03-26":  # the only revision with batches
+    if connection.agreed != "2025-03-26":  # the only revision with batches
         kinds["batch"] = "a batch of messages, which its revision does not support"
-    yield from _by_kind(facts, kinds, "sends ")
+    yield from _by_kind(connection, kinds, "sends ")
 
 
 @_connection_rule("WIR-003", name="wrong-id", category="protocol")
-def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
+def wrong_id(connection: ObservedConnection) -> Iterator[Problem]:
     """A response does not have the id of its request.
 
     Why: the client cannot match the response to its request, and waits until it times out.
     Fix: return the id unchanged: a number stays a number.
     """
     kinds = {"wrong-id": "with a wrong id", "unmatched-id": "to no pending request"}
-    yield from _by_kind(facts, kinds, "sends a response ")
+    yield from _by_kind(connection, kinds, "sends a response ")
 
 
 @_connection_rule("WIR-004", name="protocol-not-agreed", category="protocol")
-def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
+def not_agreed(connection: ObservedConnection) -> Iterator[Problem]:
     """The server responds to the handshake with an unknown protocol revision, or without one.
 
     Why: a client must disconnect from a server whose revision it does not support.
     Fix: respond with the requested revision, or with the newest one that the server supports.
     """
-    if facts.agreed not in REVISIONS:
-        agreed = f"`{facts.agreed}`" if facts.agreed is not None else "no revision"
-        yield Problem(f"responds to a request for revision {facts.requested} with {agreed}")
+    if connection.agreed not in REVISIONS:
+        agreed = f"`{connection.agreed}`" if connection.agreed is not None else "no revision"
+        yield Problem(f"responds to a request for revision {connection.requested} with {agreed}")
 
 
 @_connection_rule("WIR-005", name="capability-not-served", category="protocol")
-def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
+def not_served(connection: ObservedConnection) -> Iterator[Problem]:
     """A capability is declared, but its list is not served.
 
     Why: clients request every declared list; some give up on the whole server if one fails.
     Fix: serve the list, even if it is empty, or do not declare the capability.
     """
-    for method, instead in facts.unserved:
+    for method, instead in connection.unserved:
         yield Problem(f"declares a capability but does not serve `{method}`: {instead}", evidence={"method": method})
 
 
 @_connection_rule("WIR-006", name="broken-paging", category="protocol")
-def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
+def broken_paging(connection: ObservedConnection) -> Iterator[Problem]:
     """The pages of a list do not end.
 
     Why: a client that follows the cursors never stops.
     Fix: omit `nextCursor` on the last page, and never return a cursor twice.
     """
-    yield from _by_kind(facts, PAGING, "sends ")
+    yield from _by_kind(connection, PAGING, "sends ")
 
 
 @_connection_rule("WIR-007", name="slow-start", severity="warning", category="transport")
-def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
+def slow_start(connection: ObservedConnection) -> Iterator[Problem]:
     """The first response takes longer than common clients wait.
 
     Why: the client gives up and reports the server as broken.
@@ -123,13 +123,13 @@ def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
 
     A slow server is started a second time. The time that the process waits for a CPU does not count.
     """
-    if facts.seconds_to_response > SLOW_START:
+    if connection.seconds_to_response > SLOW_START:
         message = f"takes more than {SLOW_START:.0f} seconds until its first response"
-        yield Problem(message, evidence={"seconds": round(facts.seconds_to_response, 1)})
+        yield Problem(message, evidence={"seconds": round(connection.seconds_to_response, 1)})
 
 
 @_connection_rule("WIR-008", name="does-not-exit", severity="warning", category="transport")
-def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
+def does_not_exit(connection: ObservedConnection) -> Iterator[Problem]:
     """The process keeps running after its stdin is closed.
 
     Why: clients close stdin to end a server; such servers pile up in the background.
@@ -137,20 +137,20 @@ def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
 
     A process has five seconds to exit, and a second one that was not asked for anything has ten.
     """
-    if facts.ending is not None and facts.ending.how in LINGERING:
-        how = "had to be killed" if facts.ending.how == "killed" else "exits only on SIGTERM"
-        yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": facts.ending.how})
+    if connection.ending is not None and connection.ending.how in LINGERING:
+        how = "had to be killed" if connection.ending.how == "killed" else "exits only on SIGTERM"
+        yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": connection.ending.how})
 
 
 @_connection_rule("WIR-009", name="unexpected-request", severity="warning", category="protocol")
-def unexpected_request(facts: ConnectionFacts) -> Iterator[Problem]:
+def unexpected_request(connection: ObservedConnection) -> Iterator[Problem]:
     """The server sends a request that the client has not offered to handle.
 
     Why: most clients do not support sampling, roots or elicitation; the server must work without them.
     Fix: check the client's capabilities before sending a request.
     """
     kinds = {"unexpected-request": "requests a method that the client does not offer"}
-    yield from _by_kind(facts, kinds, "")
+    yield from _by_kind(connection, kinds, "")
 
 
 @rule(Catalog, "WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
@@ -164,10 +164,10 @@ def empty_version(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("reports an empty version", near=f"{catalog.server_info_pointer}/version")
 
 
-def _by_kind(facts: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
+def _by_kind(connection: ObservedConnection, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
     """One problem for each kind of anomaly, with count and evidence."""
     for kind, words in kinds.items():
-        details = [anomaly.detail for anomaly in facts.anomalies if anomaly.kind == kind]
+        details = [anomaly.detail for anomaly in connection.anomalies if anomaly.kind == kind]
         if details:
             times = f" ({len(details):,} times)" if len(details) > 1 else ""
             evidence = {"kind": kind, "count": len(details), "seen": details[:SHOWN]}
