@@ -19,7 +19,7 @@ from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.rule import all_rules
 from mcproof.checks.rulebook import index_page, rule_page
-from mcproof.checks.scores.grade import Grade
+from mcproof.checks.scores.grade import Grade, NotJudged
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
 from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
@@ -58,6 +58,7 @@ NAMES: dict[type, str] = {
     FindingRecord: "finding",
     FixRecord: "fix",
     Grade: "grade_score",
+    NotJudged: "not_judged",
     Improvement: "improvement",
     Notice: "notice",
     ProbeResult: "probe_result",
@@ -84,12 +85,12 @@ def _named(*kinds: type) -> dict[str, type]:
 
 TYPES: dict[str, dict[str, type]] = {
     "baseline": {"properties/entries/items": BaselineEntry},
-    "compat": _named(Trouble, FindingRecord, FixRecord, BrokenConstraint, ClientGain, Improvement),
+    "compat": _named(Trouble, FindingRecord, FixRecord, NotJudged, BrokenConstraint, ClientGain, Improvement),
     "error": _named(Trouble),
     "fuzz": _named(Trouble, FindingRecord, FixRecord, Failure),
-    "grade": _named(Trouble, FindingRecord, FixRecord),
+    "grade": _named(Trouble, FindingRecord, FixRecord, NotJudged),
     "history": {"$defs/run": PastRun},
-    "lint": _named(Trouble, FindingRecord, FixRecord),
+    "lint": _named(Trouble, FindingRecord, FixRecord, NotJudged),
     "probe": {
         **_named(Trouble, FindingRecord, FixRecord, ProbeResult),
         "$defs/probe/properties/negative_path": NegativePathCounts,
@@ -101,7 +102,7 @@ TYPES: dict[str, dict[str, type]] = {
     },
     # A finding of a run report may also be a change, and has members that only renderers need.
     "run": _named(*(kind for kind in NAMES if kind is not FindingRecord)),
-    "scan": _named(Trouble, FindingRecord, FixRecord, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
+    "scan": _named(Trouble, FindingRecord, FixRecord, NotJudged, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
     "tests": _named(Trouble, TestResult, TestFailure),
     "tools": {"$defs/parameter": ListedParameter},
 }

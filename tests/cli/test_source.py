@@ -256,3 +256,84 @@ def test_a_link_that_leads_nowhere_is_told_from_a_file_that_is_not_there(tmp_pat
     assert "loop.py: cannot be read: circular symbolic link" in fails("lint", str(tmp_path / "loop.py"))
     assert "dead.py: cannot be read: broken link to `gone.py`" in fails("lint", str(tmp_path / "dead.py"))
     assert "none.py: cannot be read: no such file or directory" in fails("lint", str(tmp_path / "none.py"))
+
+
+REWRITTEN = '''
+from mcp.server.fastmcp import FastMCP
+mcp = FastMCP("x")
+
+def slim(schema): ...
+
+def add(function):
+    mcp.tool()(function)
+    slim(mcp._tool_manager.get_tool(function.__name__).parameters)
+    return function
+
+@add
+def search(query: str) -> str:
+    """Find the documents that contain a text."""
+'''
+"""The program may change the schema after it is registered, so nothing of the schema is certain."""
+
+
+def test_a_grade_that_unknown_schemas_could_change_is_withheld(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    file.write_text(REWRITTEN)
+    printed = run("grade", str(file))
+    assert "grade withheld, A at best; not judged: the schema of 1 tool (first `search`), because" in printed.stdout
+    assert "grade A" not in printed.stdout
+    document = json.loads(run("grade", "--format", "json", str(file)).stdout)
+    assert (document["grade"], document["score"], document["not_judged"]["schemas"]) == (None, None, ["search"])
+    assert document["descriptions"] == {}
+
+
+def test_a_withheld_grade_fails_every_required_grade(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    file.write_text(REWRITTEN)
+    printed = run("grade", "--min-grade", "F", str(file))
+    assert printed.returncode == 1
+    assert "grade withheld, at least F required" in printed.stdout
+
+
+def test_lint_says_which_tools_it_did_not_judge_and_shows_no_tick(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    file.write_text(REWRITTEN)
+    printed = run("lint", str(file)).stdout
+    assert "not judged: the schema of 1 tool (first `search`)" in printed
+    assert "✓" not in printed
+    assert "✓ no findings" in run("lint", str(_known(tmp_path))).stdout
+
+
+def _known(folder: Path) -> Path:
+    """A server without findings, all of which is known."""
+    file = folder / "known.py"
+    file.write_text(
+        "from typing import Annotated\nfrom mcp.server.fastmcp import FastMCP\nfrom pydantic import Field\n"
+        'mcp = FastMCP("x")\n@mcp.tool()\n'
+        'def search(count: Annotated[int, Field(description="Words that a document must contain.")]) -> str:\n'
+        '    """Find the documents that contain a text."""\n'
+    )
+    return file
+
+
+def test_a_letter_that_nothing_unknown_can_change_is_shown(tmp_path: Path) -> None:
+    undescribed = "".join(f"@mcp.tool()\ndef tool_{n}(one, two, three): ...\n" for n in range(5))
+    file = tmp_path / "server.py"
+    file.write_text(REWRITTEN + undescribed)
+    document = json.loads(run("grade", "--format", "json", str(file)).stdout)
+    assert document["grade"] == "F"
+    assert document["not_judged"]["best"] is None
+
+
+def test_an_unknown_default_does_not_hide_a_missing_description(tmp_path: Path) -> None:
+    file = tmp_path / "server.py"
+    file.write_text(SERVER.replace("b: int", "b: int = time.time()").replace("from fast", "import time\nfrom fast"))
+    found = json.loads(run("grade", "--format", "json", str(file)).stdout)
+    assert found["rules"] == {"prop-no-description": 2, "tool-short-description": 1}
+
+
+def test_a_report_keeps_why_a_grade_was_withheld(tmp_path: Path) -> None:
+    file, report = tmp_path / "server.py", tmp_path / "run.json"
+    file.write_text(REWRITTEN)
+    printed = run("grade", str(file), "--report", str(report)).stdout
+    assert run("report", str(report)).stdout == printed

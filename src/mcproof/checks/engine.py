@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Finding
-from mcproof.checks.rule import TrustTraits
+from mcproof.checks.rule import GradeTraits, TrustTraits
 from mcproof.checks.subjects import (
     NOTHING,
     ONLY_SCANNED,
@@ -196,12 +196,17 @@ def check(
 def _is_guess(finding: Finding) -> bool:
     """Whether a finding about Python source may only exist because something in the source is unknown.
 
-    That is the case if the value it points at, a value around it, or one of its members is unknown.
+    That is the case if the value it points at, a value around it, or one of its members is unknown. Which members
+    matter is known of the rules of the grade.
     """
     item, pointer = finding.item, finding.pointer
     if not isinstance(item, Tool) or item.source is None:
         return False
-    return not item.knows(pointer) or any(unknown.rpartition("/")[0] == pointer for unknown in item.source.unknown)
+    if not item.knows(pointer):
+        return True
+    if isinstance(traits := finding.rule.traits.own, GradeTraits):
+        return any(f"{pointer}/{member}" in item.source.unknown for member in traits.reads)
+    return any(unknown.rpartition("/")[0] == pointer for unknown in item.source.unknown)
 
 
 class _RuleRun:

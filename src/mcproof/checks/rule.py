@@ -107,6 +107,8 @@ class GradeTraits(NamedTuple):
 
     remedy: str
     """What to do about `{n}` findings, in a few words."""
+    reads: tuple[str, ...]
+    """What it reads of the value that a finding points at; one that is unknown makes the finding a guess."""
 
 
 class TrustTraits(NamedTuple):

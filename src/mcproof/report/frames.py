@@ -14,7 +14,14 @@ from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleS
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.core.console import Style, display_width, plural, safe, wrapped
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.report.phrases import CHANGE_WORDS, code_help_lines, fixing_hint, scope_of, static_sentence
+from mcproof.report.phrases import (
+    CHANGE_WORDS,
+    code_help_lines,
+    fixing_hint,
+    not_judged_sentence,
+    scope_of,
+    static_sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -352,9 +359,13 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
     scope = f"{scope_of(result)} of {target}"
     hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
     polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
+    if result.not_judged is not None:
+        doubt = style.text(not_judged_sentence(result.not_judged), 500)
+        polish = "\n".join(wrapped(f"not judged: {doubt}", style.width, indent=4)) + f"\n{polish}"
+        scope = f"what could be judged of {scope}"
     if not result.findings:
-        tick = style.paint(style.symbol("✓", "ok:"), "good")
-        return _wrapped(f"{tick} no findings in {scope}{hidden}", target, style) + polish
+        tick = f"{style.paint(style.symbol('✓', 'ok:'), 'good')} " if result.not_judged is None else ""
+        return _wrapped(f"{tick}no findings in {scope}{hidden}", target, style) + polish
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]

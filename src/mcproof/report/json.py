@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import IS_BREAKING, ReportedFinding
+from mcproof.checks.scores.grade import POINTS
 from mcproof.probing.outcomes import negative_path, promises
 from mcproof.runs import codec
 from mcproof.runs.records import (
@@ -67,18 +68,17 @@ def _lint_document(result: TargetResult, notices: Record) -> Iterator[str]:
 def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
     """Only findings of the `grade` ruleset count; the others are listed too."""
     grade, tokens, descriptions, _ = result.scores
-    if grade is None or tokens is None:
+    if tokens is None or (grade is None and result.not_judged is None):
         raise ValueError("not a graded result")
+    deductions = [] if grade is None else sorted(grade.deductions)
     head = {
         "scheme": "grade",
-        "score": grade.score,
-        "grade": grade.letter,
+        "score": None if grade is None else grade.score,
+        "grade": None if grade is None else grade.letter,
         "counts": {
-            "errors": grade.findings_of("error"),
-            "warnings": grade.findings_of("warning"),
-            "infos": grade.findings_of("info"),
+            f"{severity}s": sum(cost.times for cost in deductions if cost.severity == severity) for severity in POINTS
         },
-        "rules": {deduction.rule: deduction.times for deduction in sorted(grade.deductions)},
+        "rules": {deduction.rule: deduction.times for deduction in deductions},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
         **({} if descriptions is None else {"descriptions": descriptions.tools}),
         "gates": codec.encode(result.gates),
@@ -179,6 +179,8 @@ def _findings_document(
     Further `lists`, one entry a line, follow the findings.
     """
     members = {"schema_version": _version(result.payload.kind), "target": result.target, **head}
+    if result.not_judged is not None:
+        tail = {"not_judged": codec.encode(result.not_judged), **tail}
     yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
     yield from listed("findings", map(finding_line, result.findings))
     for key, lines in (lists or {}).items():

@@ -109,6 +109,8 @@ def _summary(result: TargetResult, findings: list[ReportedFinding], run: RunResu
     parts = []
     if result.scores.grade is not None:
         parts.append(f"grade **{result.scores.grade.letter}** ({result.scores.grade.score} of 100)")
+    elif result.not_judged is not None and result.not_judged.best is not None:
+        parts.append("grade **withheld**")
     levels = [group.shown.level for group in group_by_fault(findings)]
     counts = [_counted(levels.count(level), level, run.kind) for level in LEVELS if level in levels]
     parts.append(", ".join(counts) or ("no changes" if run.kind == "diff" else "no findings"))

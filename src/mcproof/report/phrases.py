@@ -15,7 +15,7 @@ from mcproof.runs.results import BROKEN, COMPLETE, Gate, TargetResult
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import RuleSummary
-    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.grade import Grade, NotJudged
     from mcproof.checks.scores.trust import Action, Trust
     from mcproof.probing.outcomes import Failure
 
@@ -102,6 +102,22 @@ def failing_words(fail_on: str) -> str:
     if fail_on == BROKEN:
         return f"at level error in the server's behaviour (--fail-on {BROKEN})"
     return f"at or above level {fail_on} (--fail-on)"
+
+
+def not_judged_sentence(unknown: NotJudged) -> str:
+    """Return what of source was not judged, and why, as a phrase."""
+    parts = [
+        f"the {part}{'s' * (len(tools) > 1)} of {plural(len(tools), 'tool')} (first `{tools[0]}`)"
+        for part, tools in (("schema", unknown.schemas), ("description", unknown.descriptions))
+        if tools
+    ]
+    parts += [f"what else the list of {' and '.join(unknown.lists)} may hold"] if unknown.lists else []
+    return f"{', '.join(parts)}, because the code that makes them cannot be followed"
+
+
+def withheld_sentence(unknown: NotJudged) -> str:
+    """Return why there is no grade."""
+    return f"grade withheld, {unknown.best} at best; not judged: {not_judged_sentence(unknown)}"
 
 
 def fixing_hint(result: TargetResult) -> tuple[str, str]:

@@ -391,12 +391,15 @@ class TextRenderer(Renderer):
 def grade_line(result: TargetResult, style: Style) -> str:
     """Return the grade of one of several catalogs."""
     grade, tokens = result.scores.grade, result.scores.tokens
-    if grade is None or tokens is None:
+    if tokens is None:
         raise ValueError("not a graded result")
-    letter = style.paint(grade.letter, _COLOURS[GRADE_TONES.get(grade.letter, "bad")], "bold")
+    letter, score = style.paint("?", _COLOURS["fair"], "bold"), " - "
+    if grade is not None:
+        letter = style.paint(grade.letter, _COLOURS[GRADE_TONES.get(grade.letter, "bad")], "bold")
+        score = f"{grade.score:>3}"
     verdict = target_verdict(result)
     failed = style.paint(f"  {verdict}" if verdict.is_bad else "", "error")
-    return f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {style.text(result.target)}{failed}\n"
+    return f"{letter} {score}  {tokens.total:>8,} tokens  {style.text(result.target)}{failed}\n"
 
 
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}

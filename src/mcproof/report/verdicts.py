@@ -201,8 +201,13 @@ def _catalog_verdict(result: TargetResult) -> GateVerdict:
         parts = [*met, counts.kept]
     else:
         parts = [*met, *([f"no {counts.gate.replace('all ', '')}"] if counts.gate else [])]
-        parts += [] if any(gate.gate == "min-grade" for gate in result.gates) else [UNGRADED]
-    grade = result.scores.grade if kind == "grade" else None
+        is_gated = any(gate.gate == "min-grade" for gate in result.gates)
+        parts += [] if is_gated else ["grade withheld" if result.scores.grade is None else UNGRADED]
+    grade, unknown = result.scores.grade if kind == "grade" else None, result.not_judged
+    if unknown is not None and unknown.tools:
+        parts.append(f"{unknown.tools:,} of {plural(result.counts.get('tools', 0), 'tool')} not judged in full")
+    if unknown is not None:
+        return GateVerdict(PASSED if met else "", "; ".join(parts), "fair")
     is_good = not result.findings if grade is None else bool(met) and grade.letter not in _BAD_GRADES
     return GateVerdict(PASSED if met else "", "; ".join(parts), "good" if is_good else "none")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
     from mcproof.checks.rule import Rule
-    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.grade import Grade, NotJudged
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.subjects import Observed, Unjudged
     from mcproof.core.catalog.model import Catalog
@@ -153,6 +153,7 @@ def check_catalog(
         edits=proven_edits(catalog, found.findings) if detail.identities else None,
     )
     grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)
+    grade, unknown = _withheld(catalog, grade)
     info = catalog.server_info
     result = TargetResult(
         target=catalog.name,
@@ -168,12 +169,13 @@ def check_catalog(
             descriptions=_descriptions(catalog) if detail.scores else None,
             polish=_polish(catalog, plan, found),
         ),
-        gates=_gates(plan, grade, tokens),
+        gates=_gates(plan, grade, tokens, is_withheld=unknown is not None and unknown.best is not None),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(needs, unjudged, observed)],
         seconds=perf_counter() - start,
         payload=payload if summarize is None else summarize(found, unjudged),
         code_help=_code_help(catalog, active),
+        not_judged=unknown,
     )
     return Checked(result, active)
 
@@ -205,6 +207,19 @@ def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade
     return grade(catalog, found.scored), tokens
 
 
+def _withheld(catalog: Catalog, grade: Grade | None) -> tuple[Grade | None, NotJudged | None]:
+    """The grade, unless what is unknown could change its letter; and what is unknown."""
+    if catalog.source is None:
+        return grade, None
+    from mcproof.checks.scores.grade import letter_range, not_judged
+
+    unknown = not_judged(catalog)
+    if grade is None or unknown is None:
+        return grade, unknown
+    best, worst = letter_range(catalog, grade)
+    return (grade, unknown) if best == worst else (None, unknown._replace(best=best))
+
+
 @lru_cache(maxsize=32)
 def _runs_whole(ruleset: str, rules: tuple[Rule, ...], left_out: tuple[Untested, ...]) -> bool:
     """Whether all rules of a ruleset run that the user did not leave out, and at least one."""
@@ -225,7 +240,7 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
 def _descriptions(catalog: Catalog) -> Descriptions:
     from mcproof.checks.scores.descriptions import description_scores, judge
 
-    judged = list(map(judge, catalog.tools))
+    judged = [judge(tool) for tool in catalog.tools if tool.knows("/description") and tool.knows_all("/inputSchema")]
     scores = description_scores(judged)
     lowest = dict(sorted(scores.items(), key=lambda score: score[1])[:WEAKEST])
     weakest: dict[str, Weakness] = {}
@@ -238,9 +253,11 @@ def _descriptions(catalog: Catalog) -> Descriptions:
     return Descriptions(scores, sorted(weakest.values(), key=lambda weakness: weakness.score))
 
 
-def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Gate]:
-    """The requested gates, each with whether it is met."""
+def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None, *, is_withheld: bool) -> list[Gate]:
+    """The requested gates, each with whether it is met; a withheld grade meets none."""
     gates = []
+    if plan.min_grade is not None and is_withheld:
+        gates.append(Gate("min-grade", plan.min_grade, "withheld", passed=False))
     if plan.min_grade is not None and grade is not None:
         gates.append(Gate("min-grade", plan.min_grade, grade.letter, grade.letter <= plan.min_grade))
     if plan.max_tokens is not None and tokens is not None:

@@ -18,7 +18,7 @@ from mcproof.core.stored_form import Position, Text, member, record
 if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.checks.fixes.snippets import CodeHelp
-    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.grade import Grade, NotJudged
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Trust
     from mcproof.checks.subjects import CatalogDrift
@@ -270,6 +270,8 @@ class TargetResult(NamedTuple):
     """What this kind of run adds."""
     code_help: list[CodeHelp] = []  # noqa: RUF012
     """What to write in the server's code, for rules whose findings cannot be fixed in a file."""
+    not_judged: NotJudged | None = None
+    """What of source is not known, so that it was not judged."""
 
     @property
     def is_judged(self) -> bool:

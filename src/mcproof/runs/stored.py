@@ -13,7 +13,7 @@ from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
 from mcproof.checks.findings import IS_BREAKING, FixSummary, ReportedFinding, RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
-from mcproof.checks.scores.grade import Grade
+from mcproof.checks.scores.grade import Grade, NotJudged
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.checks.scores.trust import Trust
 from mcproof.checks.texts.tool_graph import ToolGraph
@@ -136,6 +136,8 @@ def _target(result: TargetResult) -> Iterator[str]:
         yield f',\n"trust": {printable(encoded(payload.trust))}'
         if payload.graph is not None:
             yield f',\n"tool_graph": {printable(encoded(payload.graph))}'
+    if result.not_judged is not None:
+        yield f',\n"not_judged": {printable(encoded(result.not_judged))}'
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", map(encoded, result.code_help))
@@ -224,7 +226,9 @@ def _contradiction(document: Record) -> str | None:
                 return f"invalid severity of a change: `{finding['severity']}`"
     if document["single_target"] and len(document["targets"]) > 1:
         return "`single_target` with several targets"
-    if command == "grade" and not all("grade" in target["scores"] and target["tokens"] for target in targets):
+    if command == "grade" and not all(
+        target["tokens"] and ("grade" in target["scores"] or target.get("not_judged")) for target in targets
+    ):
         return "no grade"
     needed = {"diff": "compared_with", "compat": "clients", "scan": "trust", "fuzz": "fuzzing"}.get(command)
     if needed is not None and any(target.get(needed) is None for target in targets):
@@ -294,6 +298,7 @@ def _read_target(record: Record, rules: dict[str, RuleSummary], timings: Record,
         seconds=timings["targets"].get(target, 0.0),
         payload=_read_payload(record, timings, command, at),
         code_help=_member(list[CodeHelp], record, "code_help", at),
+        not_judged=_optional(NotJudged, record, "not_judged", at),
     )
 
 

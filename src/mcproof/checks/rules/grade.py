@@ -41,11 +41,12 @@ def _graded(
     category: str,
     remedy: str,
     *,
+    reads: tuple[str, ...] = (),
     needs: Need | None = None,
     fault: Fault | None = None,
 ) -> Callable[[Check[S]], Check[S]]:
-    """Register a rule with what to do about `{n}` findings."""
-    traits = RuleTraits(needs=needs, own=GradeTraits(remedy))
+    """Register a rule with what to do about `{n}` findings, and the members that it reads of the value it judges."""
+    traits = RuleTraits(needs=needs, own=GradeTraits(remedy, reads))
     return rule(subject, id, ruleset="grade", severity=severity, category=category, fault=fault, traits=traits)
 
 
@@ -108,7 +109,7 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 # --- tools --------------------------------------------------------------------------------------------------------
 
 
-@_graded(Tool, "tool-no-description", "error", "description", "describe {n} tool{s}")
+@_graded(Tool, "tool-no-description", "error", "description", "describe {n} tool{s}", reads=("description",))
 def tool_no_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
@@ -155,7 +156,7 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
         yield Problem("the description only repeats the name", at="/description")
 
 
-@_graded(Tool, "tool-no-schema", "warning", "schema", "give {n} tool{s} an input schema")
+@_graded(Tool, "tool-no-schema", "warning", "schema", "give {n} tool{s} an input schema", reads=("inputSchema",))
 def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, or one that is not an object.
 
@@ -166,7 +167,7 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
         yield Problem("has no input schema", at=tool.pointer_to("inputSchema"))
 
 
-@_graded(Tool, "tool-schema-not-object", "info", "schema", "make {n} input schema{s} an object")
+@_graded(Tool, "tool-schema-not-object", "info", "schema", "make {n} input schema{s} an object", reads=("type",))
 def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     """The type of an input schema is not `object`.
 
@@ -177,7 +178,15 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
         yield Problem("the input schema's type is not `object`", at="/inputSchema")
 
 
-@_graded(Tool, "tool-no-required", "info", "schema", "mark required parameters on {n} tool{s}", fault=MISSING_REQUIRED)
+@_graded(
+    Tool,
+    "tool-no-required",
+    "info",
+    "schema",
+    "mark required parameters on {n} tool{s}",
+    reads=("properties", "required"),
+    fault=MISSING_REQUIRED,
+)
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
 
@@ -211,7 +220,14 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
             yield Problem(message, f"/inputSchema/required/{index}", shown)
 
 
-@_graded(Tool, "tool-empty-schema", "info", "schema", "list the properties of {n} input schema{s}")
+@_graded(
+    Tool,
+    "tool-empty-schema",
+    "info",
+    "schema",
+    "list the properties of {n} input schema{s}",
+    reads=("type", "properties"),
+)
 def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
     """An input schema does not declare any properties.
 
@@ -238,7 +254,9 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 
-@_graded(SchemaTree, "prop-no-description", "warning", "description", "describe {n} parameter{s}")
+@_graded(
+    SchemaTree, "prop-no-description", "warning", "description", "describe {n} parameter{s}", reads=("description",)
+)
 def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
 
@@ -258,7 +276,15 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
             yield Problem(f"parameter `{name}` has no description{hint}", node.pointer, name)
 
 
-@_graded(SchemaTree, "prop-no-type", "warning", "schema", "give {n} parameter{s} a type", fault=TYPE_MISMATCH)
+@_graded(
+    SchemaTree,
+    "prop-no-type",
+    "warning",
+    "schema",
+    "give {n} parameter{s} a type",
+    reads=_TYPING_KEYWORDS,
+    fault=TYPE_MISMATCH,
+)
 def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no type.
 

@@ -1,7 +1,11 @@
-"""The grade: a score from 0 to 100 and a letter from A to F."""
+"""The grade: a score from 0 to 100 and a letter from A to F.
+
+For source, the letter is withheld if a part of the catalog that discovery does not know could change it.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 from mcproof.checks.rule import GradeTraits
@@ -12,7 +16,7 @@ from mcproof.core.stored_form import Count, Position, Text, member, record
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule
-    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog, Tool
 
 POINTS = {"error": 15, "warning": 5, "info": 1}
 BONUS, BONUS_LENGTH = 5, 20
@@ -88,6 +92,76 @@ class Grade(NamedTuple):
     def findings_of(self, severity: str) -> int:
         """How many findings of a severity count."""
         return sum(deduction.times for deduction in self.deductions if deduction.severity == severity)
+
+
+@record()
+class NotJudged(NamedTuple):
+    """What of a server's source could not be judged, because discovery does not know it."""
+
+    schemas: list[Text]
+    """The tools whose input schema is not known exactly."""
+    descriptions: list[Text]
+    """The tools whose description is not known."""
+    lists: list[Text]
+    """The lists that may hold more than was found."""
+    best: Annotated[str | None, member(enum=[*LETTERS, None])] = None
+    """The best grade that the server may have, if its grade is withheld."""
+
+    @property
+    def tools(self) -> int:
+        """How many tools were not judged, or in part only."""
+        return len({*self.schemas, *self.descriptions})
+
+
+def not_judged(catalog: Catalog) -> NotJudged | None:
+    """Return what of a catalog from source could not be judged; None if all of it was."""
+    if catalog.source is None:
+        return None
+    doubtful = [tool for tool in catalog.tools if tool.source is not None and tool.source.unknown]
+    schemas = [tool.label for tool in doubtful if not tool.knows_all("/inputSchema")]
+    descriptions = [tool.label for tool in doubtful if not tool.knows("/description")]
+    lists = sorted(catalog.source.incomplete_lists)
+    return NotJudged(schemas, descriptions, lists) if schemas or descriptions or lists else None
+
+
+_RISKS = (
+    (re.compile(r"/description"), POINTS["error"]),
+    (re.compile(r"/inputSchema/type"), POINTS["info"]),
+    (re.compile(r"/inputSchema/properties/[^/]+"), 2 * POINTS["warning"]),
+    (re.compile(r"/inputSchema/properties/[^/]+/(description|type|enum|oneOf|anyOf|allOf|\$ref)"), POINTS["warning"]),
+    (re.compile(r"/inputSchema/required/\d+"), POINTS["error"]),
+)
+"""The most points that an unknown value may cost, by its pointer. Values elsewhere cost nothing."""
+_UNBOUNDED = frozenset(("", "/inputSchema", "/inputSchema/properties"))
+"""Unknown values that may hold any number of parameters."""
+
+
+def _risk(tool: Tool) -> float:
+    """The most points that the unknown parts of a tool may cost."""
+    unknown = tool.source.unknown if tool.source is not None else ()
+    risk = 0.0
+    for pointer in unknown:
+        if pointer in _UNBOUNDED:
+            return float("inf")
+        if pointer == "/inputSchema/required":
+            # Only a written schema may require what is not among its properties.
+            is_written = tool.source is not None and tool.source.schema_is_explicit
+            risk += float("inf") if is_written else POINTS["info"]
+        risk += next((points for pattern, points in _RISKS if pattern.fullmatch(pointer)), 0)
+    return risk
+
+
+def letter_range(catalog: Catalog, grade: Grade) -> tuple[str, str]:
+    """Return the best and the worst letter that a catalog with unknown parts may have."""
+    if catalog.source is None or grade.is_empty:
+        return grade.letter, grade.letter
+    unsettled = [tool for tool in catalog.tools if not tool.knows("/description")]
+    certain = grade.unclamped - grade.bonus
+    short = {id(tool) for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH}
+    best = certain + (BONUS if short <= {id(tool) for tool in unsettled} else 0)
+    risk = float("inf") if catalog.source.incomplete_lists else sum(map(_risk, catalog.tools))
+    worst = certain + (0 if unsettled else grade.bonus) - risk
+    return letter_of(_clamp(best)), "F" if worst < 0 else letter_of(_clamp(int(worst)))
 
 
 def letter_of(score: int) -> str:

@@ -8,7 +8,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Changes, Document, Findings, Only, Reason, Reasons, Section
+from mcproof.report.blocks import (
+    HTML,
+    MARKDOWN,
+    TEXT,
+    Changes,
+    Document,
+    Findings,
+    Only,
+    Reason,
+    Reasons,
+    Section,
+    Sentence,
+)
 
 if TYPE_CHECKING:
     from mcproof.report.blocks import Block
@@ -37,7 +49,16 @@ def document_of(result: TargetResult) -> Document:
 
 def lint_document(result: TargetResult) -> Document:
     """Return the findings."""
-    return Document(findings=[Findings(result, result.findings)], after=untested(result))
+    return Document(findings=[Findings(result, result.findings)], after=[*not_judged(result), *untested(result)])
+
+
+def not_judged(result: TargetResult) -> list[Block]:
+    """Return what of source is not known, for a comment; text says it in its last lines, a page in a table."""
+    if result.not_judged is None:
+        return []
+    from mcproof.report.phrases import not_judged_sentence
+
+    return [Only((MARKDOWN,), [Sentence(f"Not judged: {not_judged_sentence(result.not_judged)}.")])]
 
 
 def diff_document(result: TargetResult) -> Document:
@@ -49,7 +70,12 @@ def diff_document(result: TargetResult) -> Document:
 
 def untested(result: TargetResult) -> list[Block]:
     """Return what could not be checked without a call, which a page names."""
-    if not result.untested:
+    parts = [Reason([part.what], part.why) for part in result.untested]
+    if result.not_judged is not None:
+        from mcproof.report.phrases import not_judged_sentence
+
+        parts.append(Reason(["source"], not_judged_sentence(result.not_judged)))
+    if not parts:
         return []
-    reasons = Reasons([Reason([one.what], one.why) for one in result.untested], are_phrases=True)
+    reasons = Reasons(parts, are_phrases=True)
     return [Only((HTML,), [Section("Not tested", [reasons], anchor="untested")])]

@@ -30,8 +30,8 @@ from mcproof.report.blocks import (
     Tokens,
     Weakest,
 )
-from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
-from mcproof.report.sections import untested
+from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules, withheld_sentence
+from mcproof.report.sections import not_judged, untested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,16 +44,21 @@ if TYPE_CHECKING:
 def grade_document(result: TargetResult) -> Document:
     """Return the card and the scores for text; other formats have the scores of every kind of run, and findings."""
     grade, tokens = result.scores.grade, result.scores.tokens
-    if grade is None or tokens is None:
+    if tokens is None or (grade is None and result.not_judged is None):
         raise ValueError("not a graded result")
     scope = f"{plural(result.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}"
-    card = Card(grade, result.title, scope, result.target if result.title != result.target else "")
-    body: list[Block] = [card, *score_blocks(result)]
+    body: list[Block] = []
+    if grade is not None:
+        body.append(Card(grade, result.title, scope, result.target if result.title != result.target else ""))
+    elif result.not_judged is not None:
+        body += [Headline(result.title, f": {scope}"), Sentence(withheld_sentence(result.not_judged))]
+    body += score_blocks(result)
     if problems := sum(finding.rule.ruleset == "catalog" for finding in result.findings):
         # Problems with the input itself do not count for the grade.
         command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
         body.append(Panel("", [Hint(" with the input itself; see", command, plural(problems, "problem"))]))
-    return Document([Only((TEXT,), body)], [Only((MARKDOWN,), [Findings(result, result.findings)])], untested(result))
+    after = [*not_judged(result), *untested(result)]
+    return Document([Only((TEXT,), body)], [Only((MARKDOWN,), [Findings(result, result.findings)])], after)
 
 
 def score_blocks(result: TargetResult) -> Iterator[Block]:
