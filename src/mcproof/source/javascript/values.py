@@ -37,6 +37,10 @@ class Unknown(NamedTuple):
     """A value that the source does not settle."""
 
     reason: str
+    options: tuple[Value, ...] = ()
+    """The values that it may have; empty if nothing is known of it."""
+    is_default: bool = False
+    """Whether the first option is what it is by default, such as without a variable of the environment."""
 
 
 class BigInt(NamedTuple):
@@ -45,25 +49,59 @@ class BigInt(NamedTuple):
     value: int
 
 
+class Absent:
+    """The type of `ABSENT`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT = Absent()
+"""An option of an unknown item or member: that it is not there."""
+
+
+def maybe(value: Value, reason: str) -> Unknown:
+    """An item or a member that may be missing."""
+    if isinstance(value, Unknown):
+        if any(option is ABSENT for option in value.options):
+            return value
+        return Unknown(value.reason, (*(value.options or (value,)), ABSENT), value.is_default)
+    return Unknown(reason, (value, ABSENT))
+
+
 class JsArray:
     """An array. It is mutable and may stand in several places, so it is compared by identity."""
 
-    __slots__ = ("items",)
+    __slots__ = ("is_open", "items", "members")
 
-    def __init__(self, items: list[Value]) -> None:
+    def __init__(self, items: list[Value], *, is_open: bool = False) -> None:
         self.items = items
+        self.is_open = is_open
+        """Whether it may have more items."""
+        self.members: dict[str, Value] | None = None
+        """Other members, such as those of an array that a tag of a template gets."""
 
     def __repr__(self) -> str:
         return f"JsArray({self.items!r})"
 
 
 class JsObject:
-    """An object without a class, with its members in their order; compared by identity like an array."""
+    """An object, with its members in their order; compared by identity like an array."""
 
-    __slots__ = ("members",)
+    __slots__ = ("is_open", "members", "native", "proto", "sources")
 
-    def __init__(self, members: dict[str, Value]) -> None:
+    def __init__(self, members: dict[str, Value], proto: JsObject | None = None, *, is_open: bool = False) -> None:
         self.members = members
+        self.proto = proto
+        """The object whose members it inherits."""
+        self.is_open = is_open
+        """Whether it may have more members."""
+        self.native: Any = None
+        """What it is besides: a server, an error, a map."""
+        self.sources: tuple[Any, ...] = ()
+        """The literals that its members are written in: module and node, the last first."""
 
     def __repr__(self) -> str:
         return f"JsObject({self.members!r})"
@@ -81,3 +119,29 @@ class Library(NamedTuple):
 
     package: str
     path: tuple[str, ...]
+
+
+class JsDate(NamedTuple):
+    """A moment; which one is unknown."""
+
+
+class JsPromise:
+    """A promise; what it comes to is known at once, because nothing waits here."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Accessor(NamedTuple):
+    """A member that is computed when it is read."""
+
+    get: Value
+    set: Value
+
+
+class Symbol(NamedTuple):
+    """A symbol, such as `Symbol.iterator`."""
+
+    name: str
