@@ -100,9 +100,19 @@ LIST_HANDLERS = {
     "list_resource_templates": "templates",
 }
 """Decorators of the low-level server for functions that list items."""
-CALL_HANDLER = "call_tool"
-"""The decorator of the low-level server for the function that handles calls of all tools."""
-CALL_REQUEST = "CallToolRequest"
+CALL_HANDLERS = {
+    "call_tool": "tools",
+    "read_resource": "resources",
+    "get_prompt": "prompts",
+    "completion": "completions",
+}
+"""Decorators of the low-level server for functions that handle all requests of a kind."""
+CALL_REQUESTS = {
+    "CallToolRequest": "tools",
+    "ReadResourceRequest": "resources",
+    "GetPromptRequest": "prompts",
+    "CompleteRequest": "completions",
+}
 LIST_REQUESTS = {
     "ListToolsRequest": "tools",
     "ListResourcesRequest": "resources",
@@ -145,9 +155,9 @@ SERVER_METHODS = {
     "add_transform": ServerMethod("transform"),
     **dict.fromkeys(("enable", "disable"), ServerMethod("switch")),
     **{name: ServerMethod("list handler", kind) for name, kind in LIST_HANDLERS.items()},
-    CALL_HANDLER: ServerMethod("call handler", "tools"),
+    **{name: ServerMethod("call handler", kind) for name, kind in CALL_HANDLERS.items()},
 }
-UNTYPED_METHODS = frozenset((*DECORATORS, "add_tool", *LIST_HANDLERS, CALL_HANDLER))
+UNTYPED_METHODS = frozenset((*DECORATORS, "add_tool", *LIST_HANDLERS, *CALL_HANDLERS)) - {"completion"}
 """Methods that register something even if the type of their object is unknown."""
 MIXIN_DECORATORS = {"mcp_tool": "tools", "mcp_resource": "resources", "mcp_prompt": "prompts"}
 MIXIN_SEPARATORS = {"tools": "_", "resources": "+", "prompts": "_"}

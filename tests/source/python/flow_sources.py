@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlparse
 
-import aiohttp, git, httpx, paramiko, requests
+import aiohttp, git, httpx, jinja2, pandas, paramiko, requests, sympy, sys
 from mcp.server.fastmcp import Context, FastMCP
 from pydantic import BaseModel, Field
 

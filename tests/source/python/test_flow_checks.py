@@ -51,6 +51,9 @@ CHECKED = {
     "an error of a helper": "if x not in ALLOWED:\n    fail(x)\n" + READ,
     "an error of a helper in try": "try:\n    Path(x).relative_to(ROOT)\nexcept ValueError:\n    fail(x)\n" + READ,
     "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
+    "a helper that checks if a root is configured": "return below(x, os.getenv('ROOT')).read_text()",
+    "the current folder": "if not (Path.cwd() / x).resolve().is_relative_to(ROOT):\n    raise ValueError(x)\n" + READ,
+    "a tuple in a set": "if ('a', x) not in known():\n    raise ValueError(x)\n" + READ,
     "an unseen function": "from elsewhere import validate_path\nvalidate_path(x)\n" + READ,
 }
 HELPERS = """
@@ -93,6 +96,14 @@ def judged(path):
         return False, "unknown"
     return True, ""
 
+def below(path, folder):
+    if folder:
+        found = (Path(folder) / path).resolve()
+        if not found.is_relative_to(folder):
+            raise ValueError(path)
+        return found
+    return Path(path).resolve()
+
 def check_if_restricted(path, root):
     if root is None:
         return
@@ -115,6 +126,9 @@ USELESS = {
     "a loose pattern": "if not re.match(r'.*', x):\n    raise ValueError(x)\n" + READ,
     "a loose compiled pattern": "if not ANY.match(x):\n    raise ValueError(x)\n" + READ,
     "a helper that another class replaces": "if x not in ALLOWED:\n    Base().fail(x)\n" + READ,
+    "a path below a folder, and the text is opened": "if not (ROOT / x).resolve().is_relative_to(ROOT):\n"
+    "    raise ValueError(x)\n" + READ,
+    "a helper that returns the path, and the text is opened": "inside(x)\n" + READ,
     "a replaced text": "return open(x.replace('../', '')).read()",
 }
 
@@ -156,6 +170,8 @@ def test_a_prefix_as_containment_is_reported_instead_of_the_path(kind: str, body
         "    raise ValueError(x)\nhttpx.get(x)",
         "if not x.startswith('https://api.example.org/'):\n    raise ValueError(x)\nhttpx.get(x)",
         "if ipaddress.ip_address(socket.gethostbyname(urlparse(x).hostname)).is_private:\n"
+        "    raise ValueError(x)\nhttpx.get(x)",
+        "address = ipaddress.ip_address(urlparse(x).hostname)\nif any(address in net for net in networks()):\n"
         "    raise ValueError(x)\nhttpx.get(x)",
         "httpx.get('https://example.org/' + quote(x))",
     ],

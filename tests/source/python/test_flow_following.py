@@ -351,6 +351,25 @@ def test_calls_of_one_function_with_one_parameter_are_one_flow(tmp_path: Path) -
     assert [step.what for step in flow.further] == ["os.makedirs(os.path.dirname(x))", "os.chmod(x, 384)"]
 
 
+def test_calls_that_a_parameter_of_one_name_reaches_are_one_fact(tmp_path: Path) -> None:
+    source = f"""{IMPORTS}
+@mcp.tool()
+def read(path: str) -> str:
+    return open(path).read()
+
+@mcp.tool()
+def write(path: str, text: str) -> None:
+    Path(path).write_text(text)
+
+@mcp.tool()
+def copy(source: str) -> None:
+    shutil.copy(source, "backup")
+"""
+    paths, copies = flows_in(tmp_path, server=source)
+    assert (paths.tools, [step.what for step in paths.further]) == (("read", "write"), ["Path(path).write_text(text)"])
+    assert (copies.parameters, copies.further) == (("source",), ())
+
+
 def test_a_call_that_several_tools_reach_is_one_flow(tmp_path: Path) -> None:
     source = f"""{IMPORTS}
 def run(command):

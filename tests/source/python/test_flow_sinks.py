@@ -32,6 +32,15 @@ DANGEROUS = {
     "yaml without a safe loader": ("eval", "yaml.load(x, Loader=yaml.Loader)"),
     "a module": ("eval", "importlib.import_module(x)"),
     "code for an interpreter": ("eval", "subprocess.run(['python3', '-c', x])"),
+    "an expression that sympy parses": ("eval", "sympy.sympify(x)"),
+    "an equation of sympy": ("eval", "sympy.solve(f'{x} - 1')"),
+    "an expression of a table": ("eval", "pandas.read_csv('a.csv').query(x)"),
+    "a template": ("eval", "jinja2.Template(x).render()"),
+    "a table that is unpickled": ("eval", "import io\npandas.read_pickle(io.BytesIO(x))"),
+    "a module from a file": ("eval", "import importlib.util\nimportlib.util.spec_from_file_location('m', f'/srv/{x}')"),
+    "a package to install": ("eval", "subprocess.run([sys.executable, '-m', 'pip', 'install', x])"),
+    "a package of a version": ("eval", "subprocess.run(['uv', 'pip', 'install', f'{x}==1.0'])"),
+    "a package to run": ("eval", "subprocess.run(['npx', '-y', x])"),
     # queries
     "a query": ("sql", "sqlite3.connect('d').execute(f'SELECT * FROM {x}')"),
     "a query of a cursor": ("sql", "cursor = sqlite3.connect('d').cursor()\ncursor.execute('SELECT * FROM ' + x)"),
@@ -96,6 +105,10 @@ HARMLESS = {
     "a header": "httpx.get('https://example.org', headers={'X-Name': x})",
     "a name with a prefix": "getattr(os, f'get_{x}')()",
     "an item of a dictionary": "{'a': 1}[x]",
+    "arguments after a script": "subprocess.run(['python3', '/srv/job.py', x])",
+    "a version of a package": "subprocess.run(['pip', 'install', f'--upgrade=demo=={x}'])",
+    "an address for a table": "if urlparse(x).hostname in ALLOWED:\n    pandas.read_csv(x)",
+    "a text in the place of a file": "import io\npandas.read_csv(io.StringIO(x))",
     "the content of a file": "(ROOT / 'a').write_text(x)",
     "the response of a server": "open(httpx.get('https://example.org', params={'q': x}).json()['name'])",
     "a number in a query": "sqlite3.connect('d').execute(f'SELECT * FROM t LIMIT {int(x)}')",
@@ -107,6 +120,23 @@ HARMLESS = {
 def test_a_dangerous_use_of_a_parameter_is_found(name: str, tmp_path: Path) -> None:
     kind, body = DANGEROUS[name]
     assert kinds_in(tmp_path, tool(body)) == [kind]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "if urlparse(x).scheme not in ('http', 'https'):\n    raise ValueError(x)\n",
+        "if not x.startswith(('http://', 'https://')):\n    raise ValueError(x)\n",
+        "ok, message = is_address(x)\nif not ok:\n    return message\n",
+    ],
+)
+def test_a_table_behind_a_check_of_the_scheme_is_an_address_and_no_path(check: str, tmp_path: Path) -> None:
+    before = (
+        "def is_address(x):\n    parsed = urlparse(x)\n    if parsed.scheme not in ['http', 'https']:\n"
+        "        return False, 'no'\n    return True, ''\n"
+    )
+    assert kinds_in(tmp_path, tool("pandas.read_csv(x)", before=before)) == ["path"]
+    assert kinds_in(tmp_path, tool(check + "pandas.read_csv(x)", before=before)) == ["url"]
 
 
 @pytest.mark.parametrize("name", HARMLESS)

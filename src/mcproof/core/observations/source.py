@@ -105,6 +105,8 @@ class SourceConfiguration(NamedTuple):
 SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
 PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
 """The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
+ADDRESS = "address"
+"""A use as an address of a function that reads files and addresses: a `url` if the scheme of the value was checked."""
 
 RULES = {
     SHELL: "TRU-301",
@@ -120,7 +122,7 @@ RULES = {
 
 
 class SourceFlow(NamedTuple):
-    """A parameter of a tool that reaches a dangerous call without a check."""
+    """A value of the client, such as a parameter of a tool, that reaches a dangerous call without a check."""
 
     kind: str
     """The kind of use, such as `shell`."""
@@ -137,7 +139,9 @@ class SourceFlow(NamedTuple):
     steps: tuple[FlowStep, ...]
     """From the parameter to the call, which is the last step."""
     further: tuple[FlowStep, ...] = ()
-    """More calls of the same kind in the same function, with the same parameters."""
+    """More calls of the same kind that a parameter of this name reaches: one fact about the server."""
+    others: tuple[str, ...] = ()
+    """The resources, prompts and completions from which it is reached, such as ``resource `notes://{name}` ``."""
     is_used: bool = True
     """Whether a tool reaches the call; false for a method that no tool calls, of a class that tools use."""
 

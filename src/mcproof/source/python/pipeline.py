@@ -114,7 +114,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def flows_of(source_map: SourceMap) -> SourceFlows:
-    """The flows from the parameters of a catalog's tools to dangerous calls."""
+    """The flows from what a client sends to dangerous calls."""
     from mcproof.source.python.flows.collect import collect_flows
 
     with _collector_paused():
@@ -123,8 +123,7 @@ def flows_of(source_map: SourceMap) -> SourceFlows:
         if not isinstance(source, _Source) or not is_whole:
             source = _Source(source_map.target, None, whole=True)
             list(source.render(None))
-        of_tools = [lines for pointer, lines in source_map.lines.items() if pointer.startswith("/tools/")]
-        lines = {line for places in of_tools for line in places}
+        lines = {line for places in source_map.lines.values() for line in places}
         return collect_flows(source.domain, source_map.document.get("tools") or [], lines)
 
 

@@ -250,7 +250,7 @@ _flow_rule = partial(
 
 @_flow_rule("TRU-301", "shell-command-from-parameter", "critical", hard_fail=_if_exposed)
 def shell_command(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool becomes part of a shell command, or chooses the program to run.
+    """A value of the client, such as a parameter of a tool, becomes part of a shell command, or chooses the program.
 
     Why: a model passes on whatever a web page or a document told it to. `; curl … | sh` in such a parameter runs with
     the rights of the server.
@@ -264,11 +264,12 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-302", "code-from-parameter", "critical", hard_fail=_if_exposed)
 def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool is evaluated as code, unpickled, or names a module to import.
+    """A value of the client is evaluated as code, unpickled, or names a module to import or a package to install.
 
     Why: whoever controls the text that a model reads can run code in the server.
     Fix: parse data with `json.loads`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a fixed table.
 
+    Functions that evaluate what they parse count, such as `sympy.sympify` and `DataFrame.query`.
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     OWASP MCP05; CWE-95, CWE-502.
     """
@@ -277,7 +278,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-303", "sql-from-parameter", "high")
 def composed_query(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool is embedded in the text of a query.
+    """A value of the client, such as a parameter of a tool or a resource, is embedded in the text of a query.
 
     Why: the value can end the literal or the name that it is meant to be, and continue with a statement of its own.
     Fix: pass values as query parameters, and look names of tables and columns up in a list.
@@ -289,13 +290,14 @@ def composed_query(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-304", "path-without-containment", "high")
 def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool is used as a path, without a check that the path stays in a folder.
+    """A value of the client is used as a path, without a check that the path stays in a folder.
 
     Why: `../../.ssh/id_rsa` or an absolute path reads or writes any file that the server can.
     Fix: resolve the path and compare with `Path.is_relative_to`: `(root / name).resolve().is_relative_to(root)`.
 
     `relative_to` and `os.path.commonpath` on resolved paths, `Path(x).name` and a check against fixed values are also
-    known, in the same function or in one that it calls. OWASP MCP05; CWE-22.
+    known, in the same function or in one that it calls. Open the path that was checked: a check of `root / name` says
+    nothing about `name`. OWASP MCP05; CWE-22.
     """
     yield from _flow_problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
 
@@ -314,7 +316,7 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-306", "url-without-guard", "high")
 def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool decides which host a request goes to, without a check of the host.
+    """A value of the client decides which host a request goes to, without a check of the host.
 
     Why: the server can be made to call services of its own network, such as the metadata service of a cloud.
     Fix: compare the parsed host with a list, or refuse private addresses after resolving the name.
@@ -327,7 +329,7 @@ def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-307", "argument-injection", "high")
 def injected_argument(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool is an argument of a program, and may be read as an option.
+    """A value of the client is an argument of a program, and may be read as an option.
 
     Why: `--output=/etc/cron.d/x` as the name of a branch is an option for git, which writes files or runs programs.
     Fix: put `"--"` before the arguments, or refuse values that start with `-`.
@@ -339,7 +341,7 @@ def injected_argument(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-308", "attribute-from-parameter", "high")
 def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
-    """A parameter of a tool names the attribute that is read, set or called.
+    """A value of the client names the attribute that is read, set or called.
 
     Why: `getattr` reaches every attribute of an object, not only those that the author had in mind.
     Fix: look the name up in a dictionary of the functions that callers may use.
@@ -367,7 +369,10 @@ def _reached(flow: SourceFlow) -> str:
     """The tools that reach a call, for a message."""
     if not flow.is_used:
         return " (no tool calls this method, but tools use its class)"
-    return f" (tool{'s' if len(flow.tools) > 1 else ''} {few(flow.tools)})" if flow.tools else ""
+    tools = [f"tool{'s' if len(flow.tools) > 1 else ''} {few(flow.tools)}"] if flow.tools else []
+    places = [f"{len(flow.further) + 1} places"] if flow.further else []
+    reached = ", ".join([*tools, *flow.others[:_MOST_NAMES], *places])
+    return f" ({reached})" if reached else ""
 
 
 def _evidence(flow: SourceFlow) -> dict[str, Any]:
@@ -378,6 +383,8 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
         "sink": {"call": flow.call, **_step_place(flow.steps[-1])},
         "path": [_step_place(step) for step in flow.steps],
     }
+    if flow.others:
+        evidence["others"] = list(flow.others)
     if flow.further:
         evidence["alsoAt"] = [_step_place(step) for step in flow.further]
     if not flow.is_used:

@@ -1,12 +1,13 @@
-"""Flows of a project, from the parameters of its tools to dangerous calls.
+"""Flows of a project, from what a client sends to dangerous calls.
 
-`tool_entries` finds the functions that handle a call, `inputs_of` marks their parameters, and `collect_flows` walks
+`entries_of` finds the functions that handle requests, `inputs_of` marks their parameters, and `collect_flows` walks
 them and keeps the uses that a rule reports.
 """
 
 from __future__ import annotations
 
 import ast
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -31,6 +32,7 @@ from mcproof.source.python.flows.values import (
     EQUALS,
     NOT_ABSOLUTE,
     NOTHING,
+    SENT,
     CodePlace,
     FlowValue,
     LabelMark,
@@ -62,11 +64,13 @@ _CONTEXT_NAMES = frozenset(("ctx", "context", "_ctx", "_context", "self", "cls")
 MOST_UNUSED = 400
 
 
-class ToolEntry(NamedTuple):
-    """A function that a client calls through a tool."""
+class Entry(NamedTuple):
+    """A function that a client calls: through a tool, a resource, a prompt or a completion."""
 
+    kind: str
+    """The kind of item, such as `tools`."""
     name: str
-    """The name of the tool; empty if one function handles all tools of a server."""
+    """The name of the item; empty if one function handles all of a server."""
     function: Function
     server: ServerValue | None
     is_reached: bool = True
@@ -74,29 +78,35 @@ class ToolEntry(NamedTuple):
 
     @property
     def is_common(self) -> bool:
-        """Whether it handles all tools of a server."""
+        """Whether it handles all items of its kind."""
         return not self.name
 
+    @property
+    def label(self) -> str:
+        """What it is called in a message, if it is no tool."""
+        return f"{self.kind[:-1]} `{self.name}`" if self.name else f"any {self.kind[:-1]}"
 
-def tool_entries(domain: McpDomain) -> Iterator[ToolEntry]:
-    """Every function that handles a call of a tool, once."""
+
+def entries_of(domain: McpDomain) -> Iterator[Entry]:
+    """Every function that handles a request, once."""
     seen: set[tuple[int, int]] = set()
     for server in domain.servers:
         for item in server.items:
             function = item.exposed_function
-            if item.kind == "tools" and function is not None and (id(function.node), id(server)) not in seen:
+            if function is not None and (id(function.node), id(server)) not in seen:
                 seen.add((id(function.node), id(server)))
                 bound_to = item.function.bound_to if item.function is not None else None
-                name = item.name if isinstance(item.name, str) else function.name
-                yield ToolEntry(name, function.bound(bound_to) if bound_to is not None else function, server)
+                name = item.given.get("uri") if item.kind == "resources" else item.name
+                name = name if isinstance(name, str) else function.name
+                yield Entry(item.kind, name, function.bound(bound_to) if bound_to is not None else function, server)
         for handler in server.call_handlers:
-            function = handler.exposed()
+            function = handler.function.exposed()
             if (id(function.node), id(server)) not in seen:
                 seen.add((id(function.node), id(server)))
-                yield ToolEntry("", function, server)
+                yield Entry(handler.kind, "", function, server)
 
 
-def unused_methods(engine: FlowEngine) -> list[ToolEntry]:
+def unused_methods(engine: FlowEngine) -> list[Entry]:
     """The public methods that no tool calls, of classes whose other methods tools call directly."""
     found = []
     for cls in list(engine.classes.values()):
@@ -104,11 +114,11 @@ def unused_methods(engine: FlowEngine) -> list[ToolEntry]:
             method = value.exposed() if isinstance(value, Function) else None
             if method is None or name.startswith("_") or method.owner is not cls or id(method.node) in engine.walked:
                 continue
-            found.append(ToolEntry(name, method, None, is_reached=False))
+            found.append(Entry("tools", name, method, None, is_reached=False))
     return found[:MOST_UNUSED]
 
 
-def inputs_of(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> dict[str, FlowValue]:
+def inputs_of(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> dict[str, FlowValue]:
     """The values of the parameters of a handler: marked, unless their type carries no free text.
 
     `plain` are the names of arguments whose schemas allow no free text, for a handler of all tools.
@@ -169,12 +179,12 @@ _MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterd
 
 
 def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Container[tuple[str, int]]) -> SourceFlows:
-    """The flows from the parameters of tools, as they are served; `lines` define or register them."""
+    """The flows from what clients send; `lines` define or register the items that are served."""
     engine = FlowEngine(domain.run)
     found: dict[Any, _Reached] = {}
     incomplete = []
     plain = plain_arguments(tools)
-    for entry in tool_entries(domain):
+    for entry in entries_of(domain):
         if not _is_served(entry, lines):
             continue
         uses = _uses(engine, entry, plain if entry.is_common else frozenset())
@@ -187,11 +197,11 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
             kind = reported_kind(use)
             if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
-    flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
+    flows = _one_for_each_fact(_flow(kind, reached) for (kind, _), reached in found.items())
     return SourceFlows(tuple(flows), tuple(incomplete))
 
 
-def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[FlowUse] | None:
+def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowUse] | None:
     """The dangerous uses of the parameters of an entry; None if its source is too large to follow."""
     engine.allow()
     try:
@@ -201,11 +211,11 @@ def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[F
     return [use for use in summary.uses if is_dangerous(use)]
 
 
-def _is_served(entry: ToolEntry, lines: Container[tuple[str, int]]) -> bool:
-    """Whether an entry belongs to one of some tools, by the lines that define or register them."""
+def _is_served(entry: Entry, lines: Container[tuple[str, int]]) -> bool:
+    """Whether an entry belongs to one of some items, by the lines that define or register them."""
     if not entry.is_common:
         return (entry.function.module.file, entry.function.node.lineno) in lines
-    items = [item for item in entry.server.items if item.kind == "tools"] if entry.server is not None else []
+    items = entry.server.items if entry.server is not None else []  # of any kind: a list of resources is often unknown
     places = [(item.module.file, getattr(item.node, "lineno", 0)) for item in items if item.module is not None]
     return not places or any(place in lines for place in places)
 
@@ -246,11 +256,15 @@ def is_dangerous(use: FlowUse) -> bool:
         return not (mark.whole or mark.head)  # a tool that runs a whole query does what it is for
     if use.kind in (URL, ARGUMENT, ATTRIBUTE):
         return mark.head
-    if use.kind == EVAL and use.call.endswith(("import_module", "__import__")):
+    if use.kind == EVAL and use.call.endswith(_NAMING):
         return mark.head
     if use.kind == PATH:
         return not (DOTS in mark.clean and (NOT_ABSOLUTE in mark.clean or not mark.head))
     return True
+
+
+_NAMING = ("import_module", "__import__", " install", " add", " i", " exec", " dlx", "npx", "uvx", "bunx", "locate")
+"""The ends of calls that take the name of a module or package: only its beginning chooses which."""
 
 
 class _Reached(NamedTuple):
@@ -261,24 +275,29 @@ class _Reached(NamedTuple):
     start: FlowStep
     parameters: dict[str, None]
     tools: dict[str, None]
+    others: dict[str, None]
     is_used: bool
     """Whether a tool reaches it."""
 
 
-def _add(found: dict[Any, _Reached], use: FlowUse, entry: ToolEntry, tools: list[Mapping[str, Any]]) -> None:
+def _add(found: dict[Any, _Reached], use: FlowUse, entry: Entry, tools: list[Mapping[str, Any]]) -> None:
     """Add a use; a call that several parameters reach is one."""
     parameter = _parameter(use, entry)
-    names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
-    if not entry.is_reached:
-        names = {}
+    names: dict[str, None] = {}
+    others: dict[str, None] = {}
+    if entry.kind != "tools":
+        others[entry.label] = None
+    elif entry.is_reached:
+        names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
     kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
     if known is None:
         if len(found) < MOST_FLOWS:
-            found[key] = _Reached(use, _start(entry, use), {parameter: None}, names, entry.is_reached)
+            found[key] = _Reached(use, _start(entry, use), {parameter: None}, names, others, entry.is_reached)
         return
     known.tools.update(names)
+    known.others.update(others)
     if _directness(use) > _directness(known.use):
         parameters = {parameter: None, **known.parameters}
         found[key] = known._replace(use=use, start=_start(entry, use), parameters=parameters)
@@ -304,6 +323,7 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
         kind=kind,
         parameters=tuple(reached.parameters),
         tools=tuple(reached.tools),
+        others=tuple(reached.others),
         call=use.call,
         function=place.function,
         location=located or SourceLocation(place.module.file, 1, 1, None),
@@ -312,30 +332,37 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
     )
 
 
-def _one_for_each_function(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
-    """Flows in which further calls of one function, from the same parameter, are part of the first."""
+def _one_for_each_fact(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
+    """Flows in which further calls of the same kind, from a parameter of the same name, are part of the first.
+
+    A server whose tools all open `path` has made one decision, and a maintainer reads about it once.
+    """
     groups: dict[Any, list[SourceFlow]] = {}
     for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
-        key = flow.kind, flow.location.file, flow.function, flow.parameters[0], flow.tools
-        groups.setdefault(key, []).append(flow)
+        groups.setdefault((flow.kind, flow.parameters[0], flow.is_used), []).append(flow)
     found = []
     for group in groups.values():
         first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])
-        parameters = tuple(dict.fromkeys(name for flow in (first, *group) for name in flow.parameters))
-        further = tuple(flow.steps[-1] for flow in group if flow is not first)
-        found.append(first._replace(parameters=parameters, further=further))
+        ordered = [first, *(flow for flow in group if flow is not first)]
+        names = zip(*((flow.parameters, flow.tools, flow.others) for flow in ordered), strict=True)
+        parameters, tools, others = (tuple(dict.fromkeys(chain.from_iterable(lists))) for lists in names)
+        further = tuple(flow.steps[-1] for flow in ordered[1:])
+        found.append(first._replace(parameters=parameters, tools=tools, others=others, further=further))
     return found
 
 
-def _start(entry: ToolEntry, use: FlowUse) -> FlowStep:
+def _start(entry: Entry, use: FlowUse) -> FlowStep:
     node = entry.function.node
-    return FlowStep(entry.function.module.file, node.lineno, f"parameter `{use.label[0]}` of {entry.function.name}()")
+    file, name = entry.function.module.file, use.label[0]
+    if name.startswith(SENT):
+        return FlowStep(file, node.lineno, f"{entry.function.name}()")
+    return FlowStep(file, node.lineno, f"parameter `{name}` of {entry.function.name}()")
 
 
-def _parameter(use: FlowUse, entry: ToolEntry) -> str:
+def _parameter(use: FlowUse, entry: Entry) -> str:
     """The argument of the tool that a label stands for."""
-    if not entry.is_common or len(use.label) == 1:
-        return use.label[0]
+    if not entry.is_common or len(use.label) == 1 or use.label[0].startswith(SENT):
+        return use.label[0].removeprefix(SENT)
     inner = (key for key in use.label[1:] if not key.isdigit() and key != "arguments")
     return next(inner, use.label[0])
 

@@ -7,18 +7,20 @@ import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.observations.source import ARGUMENT, ATTRIBUTE, EVAL, PATH
+from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
-from mcproof.source.python.flows.tables import HARMLESS_PARTS, PATH_TYPES, SAFE_PATH_PARTS
+from mcproof.source.python.flows.tables import ALL_KINDS, HARMLESS_PARTS, PATH_TYPES, REQUEST_PARTS, SAFE_PATH_PARTS
 from mcproof.source.python.flows.values import (
     HOLE,
     LONGEST_TEXT,
     MOST_ELEMENTS,
     NOTHING,
+    SENT,
     Alternatives,
     CodePlace,
     FlowValue,
+    LabelMark,
     Marks,
     changed,
     cleaned,
@@ -29,7 +31,7 @@ from mcproof.source.python.flows.values import (
     extended,
     merged,
 )
-from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance
+from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance, last_name
 
 if TYPE_CHECKING:
     from mcproof.source.python.flows.walk import FunctionWalk
@@ -55,6 +57,19 @@ def evaluate(walk: FunctionWalk, node: ast.expr) -> FlowValue:
     return NOTHING
 
 
+def _attribute(walk: FunctionWalk, node: ast.Attribute) -> FlowValue:
+    value = evaluate(walk, node.value)
+    holders, what = REQUEST_PARTS.get(node.attr, ((), ""))
+    if last_name(node.value) in holders and not value.all_marks():
+        return sent(walk, what, node)
+    return attribute_of(walk, value, node.attr)
+
+
+def sent(walk: FunctionWalk, what: str, node: ast.AST) -> FlowValue:
+    """A value that the client sends apart from arguments."""
+    return FlowValue(marks={(SENT + what,): LabelMark(trail=(walk.step(node, what),))})
+
+
 def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     """`value.name`."""
     if value.fields is not None and name in value.fields:
@@ -73,6 +88,8 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
         return constant(base) if base is not UNKNOWN else NOTHING
     if isinstance(base, Function) or name in HARMLESS_PARTS:
         return constant(base)
+    if name == "scheme":
+        return FlowValue(UNKNOWN, cleaned(value.marks, *ALL_KINDS, ADDRESS))
     if dotted_name(value.base) in PATH_TYPES:
         marks = cleaned(value.marks, PATH) if name in SAFE_PATH_PARTS else value.marks
         return FlowValue(value.base if name in ("parent", "parents") else UNKNOWN, marks)
@@ -209,7 +226,8 @@ def _binary(walk: FunctionWalk, node: ast.BinOp) -> FlowValue:
     if isinstance(node.op, ast.Mod) and (isinstance(left.base, str) or left.marks):
         return composed(walk, formatted_text(left, right), node)
     if isinstance(node.op, ast.Div):
-        below = changed(right.all_marks(), lambda mark: mark._replace(whole=False))
+        is_same = dotted_name(left.base) == "pathlib.Path.cwd()"  # relative paths start there anyway
+        below = changed(right.all_marks(), lambda mark: mark._replace(whole=mark.whole and is_same))
         marks = merged((left.marks, below))
         paths = [side.base for side in (left, right) if dotted_name(side.base) in PATH_TYPES]
         return FlowValue(paths[0] if paths else left.base, marks)
@@ -360,7 +378,7 @@ def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
 _HANDLERS: dict[Any, Any] = {
     ast.Constant: lambda _, node: constant(node.value),
     ast.Name: lambda walk, node: walk.lookup(node.id),
-    ast.Attribute: lambda walk, node: attribute_of(walk, evaluate(walk, node.value), node.attr),
+    ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.JoinedStr: lambda walk, node: composed(walk, joined_text([evaluate(walk, part) for part in node.values]), node),
     ast.FormattedValue: _formatted,

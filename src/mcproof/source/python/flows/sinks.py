@@ -12,10 +12,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.observations.source import ARGUMENT, COMMAND, EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
+from mcproof.core.observations.source import ADDRESS, ARGUMENT, COMMAND, EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
 from mcproof.source.python.flows import tables
 from mcproof.source.python.flows.values import (
     ANY_USE,
+    BELOW,
     DOTS,
     EQUALS,
     HOLE,
@@ -24,6 +25,7 @@ from mcproof.source.python.flows.values import (
     FlowValue,
     dotted_name,
     guards_on,
+    is_guarded,
 )
 from mcproof.source.python.interp.values import EnumMember, ExternalCall
 
@@ -95,6 +97,10 @@ def _note(walk: FunctionWalk, sink: tables.Sink, receiver: FlowValue | None, giv
         return
     if sink.kind == SQL and value.text is not None and not QUERY.search(value.text):
         return
+    if sink.kind == ADDRESS:
+        if any(is_guarded(walk.state.guards, label, ADDRESS) for label in value.all_marks()):
+            walk.use(URL, value, given.node, shown)
+        return
     if sink.kind == SHELL and value.elements is not None:
         _note_arguments(walk, value.elements, given.node, shown)
         return
@@ -124,20 +130,25 @@ def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
 
 def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST, shown: str) -> None:
     """The arguments of a program: its name, the script of a shell, or arguments that may be options."""
-    program = os.path.basename(elements[0].base) if elements and isinstance(elements[0].base, str) else ""
+    words = [os.path.basename(value.base) if isinstance(value.base, str) else "" for value in elements]
     ends_options = False
     for index, value in enumerate(elements):
         before = [element.text for element in elements[max(0, index - 2) : index]]
-        if value.base == "--" and index:
+        if index and (value.base == "--" or words[index].endswith(tables.SCRIPTS)):
             ends_options = True
         if not value.all_marks():
             continue
+        program = words[0]
+        installer = next((word for word in words[:index] if word in tables.INSTALLERS), "")
+        verbs = tables.INSTALLERS.get(installer, "").split()
         if index == 0:
             walk.use(PROGRAM, value, node, shown)
         elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (program == "ssh" and index >= 2):
             walk.use(SHELL, value, node, shown)
         elif _runs(before, tables.INTERPRETERS, tables.CODE_FLAGS):
             walk.use(EVAL, value, node, shown)
+        elif any(verb in words[:index] for verb in verbs) or program in tables.PACKAGE_RUNNERS:
+            walk.use(EVAL, value, node, f"{installer or program} {next(filter(words.__contains__, verbs), '')}".strip())
         elif not ends_options and not _is_value_of_option(before[-1] if before else None):
             walk.use(ARGUMENT, value, node, shown)
 
@@ -182,6 +193,10 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
     found = _NO_GUARDS
     for label, mark in value.all_marks().items():
+        if ADDRESS in mark.clean:  # a known scheme makes a value an address, which leads to no file, but to any host
+            kinds = (PATH, ARGUMENT, ADDRESS)
+        elif not mark.whole and (PATH in kinds or mark.resolved):
+            kinds = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
         found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found
 
@@ -190,8 +205,10 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
     """The result of a comparison, with what it proves."""
     when_true = when_false = _NO_GUARDS
     if isinstance(operator, (ast.In, ast.NotIn)):
-        if left.marks and not right.all_marks():
+        if left.all_marks() and not right.all_marks():
             when_true = proven(left, ANY_USE)
+            if dotted_name(left.base) == "ipaddress.ip_address()":  # a list of networks may allow or forbid
+                when_false = proven(left, URL)
         elif right.marks and isinstance(left.base, str):
             when_false = _without_text(right, left.base)
         elif right.marks and not left.all_marks() and all(mark.resolved for mark in right.marks.values()):
@@ -244,6 +261,8 @@ def _starts_with(walk: FunctionWalk, receiver: FlowValue, prefix: FlowValue, nod
     if texts:
         if any(text.startswith("-") for text in texts):
             return with_tests(FlowValue(), _NO_GUARDS, proven(receiver, ARGUMENT))
+        if all(re.match(r"https?:", text) for text in texts) and not all("/" in text[8:] for text in texts):
+            return with_tests(FlowValue(), proven(receiver, PATH, ARGUMENT, ADDRESS), _NO_GUARDS)
         if all(re.match(r"\w+://[^/]+/", text) for text in texts):
             return with_tests(FlowValue(), proven(receiver, URL, ARGUMENT), _NO_GUARDS)
         if any(text[:1] in ("/", "~", "\\") for text in texts) and not any(len(text) > 2 for text in texts):

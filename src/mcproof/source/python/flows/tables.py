@@ -7,7 +7,18 @@ make it safe.
 from __future__ import annotations
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
+from mcproof.core.observations.source import (
+    ADDRESS,
+    ARGUMENT,
+    ATTRIBUTE,
+    COMMAND,
+    EVAL,
+    PATH,
+    PROGRAM,
+    SHELL,
+    SQL,
+    URL,
+)
 from mcproof.core.text.english import word_set
 
 ALL_KINDS = frozenset((SHELL, PROGRAM, COMMAND, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE))
@@ -34,6 +45,7 @@ SAFE_RESULTS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("werkzeug.utils.secure_filename", "slugify.slugify"), ALL_KINDS),
     **{f"{psycopg}.sql.{name}": frozenset((SQL,)) for psycopg in _PSYCOPG for name in ("Identifier", "Literal")},
     **dict.fromkeys(("urllib.parse.quote_plus", "urllib.parse.urlencode"), frozenset((URL, PATH))),
+    **dict.fromkeys(("io.BytesIO", "io.StringIO"), frozenset((PATH, URL))),
     "builtins.repr": frozenset((EVAL,)),
     "re.escape": frozenset((SHELL,)),
     "urllib.parse.quote": frozenset((URL,)),
@@ -46,7 +58,7 @@ PATH_TYPES = frozenset(
 )
 SAFE_PATH_PARTS = frozenset(("name", "stem"))
 """Parts of a path that cannot lead out of a folder."""
-HARMLESS_PARTS = frozenset(("anchor", "drive", "root", "suffix", "suffixes", "scheme", "port", "st_size", "size"))
+HARMLESS_PARTS = frozenset(("anchor", "drive", "root", "suffix", "suffixes", "port", "st_size", "size"))
 """Parts of a value whose check says nothing about the rest."""
 LOSING_METHODS = word_set(
     "count find index rfind startswith endswith exists is_file is_dir stat keys isdigit isalnum isidentifier "
@@ -82,6 +94,17 @@ DEFERRED_CALLS = word_set(
 """External functions that call the function that they are given."""
 
 
+ANSWERS = {
+    **dict.fromkeys(("elicit", "elicit_form"), "elicited answer"),
+    **dict.fromkeys(("get_http_headers", "get_http_request"), "request header"),
+}
+"""Functions of frameworks that return what the client sent, and how a message calls it."""
+REQUEST_PARTS = {
+    **dict.fromkeys(("headers", "query_params", "cookies", "path_params"), (("request", "req"), "request header")),
+    "meta": (("request_context",), "request metadata"),
+}
+"""Attributes that hold what the client sent, with the names of their objects, and how a message calls it."""
+
 RECEIVER = -1
 """The position of the object whose method is called."""
 EVERY = -2
@@ -99,11 +122,19 @@ class Sink(NamedTuple):
 
 _COMMAND = Sink(SHELL, 0, ("cmd", "command", "args"))
 _CODE = Sink(EVAL, 0, ("source", "object", "code"))
+_EXPRESSION = Sink(EVAL, 0, ("a", "s", "expr", "expression", "f"))
+_PARSING_FUNCTIONS = word_set(
+    "sympify S parse_expr simplify expand factor solve solveset nsolve diff integrate limit series Eq N lambdify "
+    "nsimplify apart cancel together trigsimp dsolve summation product Limit Integral Derivative roots latex"
+)
+_FRAMES = word_set("pandas.DataFrame() pandas.read_csv() pandas.read_excel() pandas.read_parquet() pandas.read_json()")
 _DATA = Sink(EVAL, 0, ("stream", "data", "file", "filename", "f"))
 _FILE = Sink(PATH, 0, ("file", "path", "filename", "filepath", "name", "src", "target"))
 _SECOND_FILE = Sink(PATH, 1, ("dst", "to_path", "target", "filename", "path", "Filename"))
 _OWN_PATH = Sink(PATH, RECEIVER)
 _ADDRESS = Sink(URL, 0, ("url", "uri", "source"))
+_ADDRESS_OR_FILE = Sink(ADDRESS, 0, ("filepath_or_buffer", "path", "io", "path_or_buf", "source"))
+_FORMATS = word_set("csv table excel parquet json feather xml html hdf")
 _SECOND_ADDRESS = Sink(URL, 1, ("url", "uri"))
 _QUERY = Sink(SQL, 0, ("sql", "query", "statement", "operation", "query_string"))
 
@@ -131,12 +162,21 @@ SINKS: dict[str, tuple[Sink, ...]] = {
     ),
     # code
     **dict.fromkeys(
-        ("builtins.eval", "builtins.exec", "builtins.compile", "code.InteractiveInterpreter().runcode"), (_CODE,)
+        word_set(
+            "builtins.eval builtins.exec builtins.compile code.InteractiveInterpreter().runcode pandas.eval "
+            "timeit.timeit timeit.repeat cProfile.run profile.run numexpr.evaluate doctest.run_docstring_examples"
+        ),
+        (_CODE,),
     ),
+    # sympy parses text with `eval`, in nearly every function that takes an expression
+    **{f"sympy.{name}": (_EXPRESSION,) for name in _PARSING_FUNCTIONS},
+    **dict.fromkeys(("sympy.parsing.sympy_parser.parse_expr", "sympy.core.sympify.sympify"), (_EXPRESSION,)),
+    **{f"{frame}.{name}": (Sink(EVAL, 0, ("expr",)),) for frame in _FRAMES for name in ("eval", "query")},
     **dict.fromkeys(
         word_set(
             "pickle.loads pickle.load cPickle.loads dill.loads dill.load cloudpickle.loads joblib.load "
-            "marshal.loads shelve.open jsonpickle.decode yaml.unsafe_load yaml.full_load torch.load"
+            "marshal.loads shelve.open jsonpickle.decode yaml.unsafe_load yaml.full_load torch.load "
+            "pandas.read_pickle pickle.Unpickler dill.Unpickler keras.models.load_model"
         ),
         (_DATA,),
     ),
@@ -144,7 +184,23 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         ("importlib.import_module", "builtins.__import__", "runpy.run_path", "runpy.run_module"),
         (Sink(EVAL, 0, ("name", "path_name", "mod_name")),),
     ),
-    **dict.fromkeys(("jinja2.Template", "jinja2.Environment().from_string"), (Sink(EVAL, 0, ("source",)),)),
+    **dict.fromkeys(
+        word_set(
+            "pydoc.locate pkgutil.resolve_name werkzeug.utils.import_string django.utils.module_loading.import_string"
+        ),
+        (Sink(EVAL, 0, ("name", "path", "import_name", "dotted_path")),),
+    ),
+    **dict.fromkeys(
+        ("importlib.util.spec_from_file_location", "importlib.machinery.SourceFileLoader"),
+        (Sink(EVAL, 1, ("location", "path")),),
+    ),
+    **dict.fromkeys(
+        word_set(
+            "jinja2.Template jinja2.Environment().from_string mako.template.Template tornado.template.Template "
+            "django.template.Template"
+        ),
+        (Sink(EVAL, 0, ("source", "text", "template_string")),),
+    ),
     "IPython.core.interactiveshell.InteractiveShell().run_cell": (_CODE,),
     # SQL
     **dict.fromkeys(
@@ -153,7 +209,8 @@ SINKS: dict[str, tuple[Sink, ...]] = {
             *(f"{database}.connect().execute" for database in _DATABASES),
             *word_set(
                 "pandas.read_sql pandas.read_sql_query sqlalchemy.text sqlalchemy.sql.text "
-                "sqlalchemy.sql.expression.text google.cloud.bigquery.Client().query "
+                "sqlalchemy.sql.expression.text sqlalchemy.literal_column psycopg.sql.SQL psycopg2.sql.SQL "
+                "google.cloud.bigquery.Client().query "
                 "clickhouse_connect.get_client().query clickhouse_connect.get_client().command"
             ),
         ),
@@ -169,8 +226,7 @@ SINKS: dict[str, tuple[Sink, ...]] = {
             "flask.send_file starlette.responses.FileResponse fastapi.responses.FileResponse "
             "fastapi.FileResponse PIL.Image.open cv2.imread imageio.imread soundfile.read wave.open fitz.open "
             "pymupdf.open PyPDF2.PdfReader pypdf.PdfReader pdfplumber.open openpyxl.load_workbook docx.Document "
-            "pptx.Presentation h5py.File numpy.load numpy.loadtxt pandas.read_csv pandas.read_excel "
-            "pandas.read_parquet pandas.read_json polars.read_csv polars.read_parquet git.Repo git.Repo.init "
+            "pptx.Presentation h5py.File numpy.load numpy.loadtxt git.Repo git.Repo.init "
             "git.repo.base.Repo.init pygit2.Repository pygit2.init_repository dulwich.repo.Repo "
             "dulwich.repo.Repo.init pandas.DataFrame().to_csv pandas.DataFrame().to_excel "
             "pandas.DataFrame().to_parquet openpyxl.Workbook().save openpyxl.load_workbook().save "
@@ -179,6 +235,7 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         ),
         (_FILE,),
     ),
+    **{f"{library}.read_{kind}": (_FILE, _ADDRESS_OR_FILE) for library in ("pandas", "polars") for kind in _FORMATS},
     **dict.fromkeys(
         word_set(
             "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move os.rename os.replace "
@@ -259,6 +316,15 @@ SHELLS = frozenset(
     ("sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "cmd.exe", "powershell", "pwsh", "powershell.exe")
 )
 SHELL_FLAGS = frozenset(("-c", "/c", "/C", "-Command", "-lc", "-ic", "-EncodedCommand"))
+INSTALLERS = {
+    **dict.fromkeys(word_set("pip pip3 uv pipx conda mamba apt apt-get yum dnf apk brew gem cargo go"), "install"),
+    **dict.fromkeys(word_set("npm pnpm yarn bun"), "install add i exec dlx"),
+}
+"""Programs that install packages, and so run what their authors wrote, with the words that make them do so."""
+PACKAGE_RUNNERS = frozenset(("npx", "uvx", "bunx"))
+"""Programs that install a package to run it."""
+SCRIPTS = (".py", ".js", ".mjs", ".ts", ".sh", ".rb", ".pl", ".R")
+"""The ends of the names of scripts: what follows one is its own arguments, not options of the interpreter."""
 INTERPRETERS = frozenset(("python", "python3", "node", "ruby", "perl", "php", "osascript", "deno", "Rscript"))
 CODE_FLAGS = frozenset(("-c", "-e", "--eval", "-r", "eval"))
 SWITCHES = word_set(

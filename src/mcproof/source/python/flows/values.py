@@ -281,6 +281,8 @@ def dotted_name(base: Any) -> str:
 
 DOTS, NOT_ABSOLUTE = "dots", "not absolute"
 """Partial checks of a path: it has no `..`, it is not absolute."""
+BELOW = "below"
+"""A check of a path that was joined with a folder: the text alone, which leads elsewhere, is not safe by it."""
 EQUALS = "="
 """The start of the kind of a check for one text, which follows."""
 
@@ -341,6 +343,8 @@ def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) 
         return None
     if kind != PATH:
         return mark
+    if not mark.whole and is_guarded(guards, label, BELOW):
+        return None
     partly = [check for check in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, check)]
     return mark._replace(clean=mark.clean.union(partly)) if partly else mark
 
@@ -352,6 +356,8 @@ def guards_on(labels: Iterable[Label], *kinds: str) -> frozenset[Guard]:
 
 OUTER = "^"
 """The start of the label of a name of the enclosing function."""
+SENT = "@"
+"""The start of the label of a value that a client sends apart from arguments; it is the same in every function."""
 LONGEST_CONSTANT = 80
 QUERY = re.compile(
     r"(?i)\b(?:select|insert|update|delete|create|drop|alter|pragma|merge|match|truncate|describe|show|with)\b\s"
@@ -414,6 +420,8 @@ def _key_of(value: FlowValue, depth: int) -> Any:
 
 def marks_at(bound: dict[str, FlowValue], label: Label) -> Marks:
     """The caller's marks of what a label of the called function stands for."""
+    if label[0].startswith(SENT):
+        return {label: LabelMark()}
     value = bound.get(label[0])
     if value is None:
         return {}

@@ -130,6 +130,10 @@ class FunctionWalk:
         good = [way_out for way_out in self.exits if not is_error(way_out.value)] or self.exits
         certain = [way_out for way_out in good if not way_out.is_optional] or good
         state = joined([way_out.state for way_out in certain])
+        optional = joined([way_out.state for way_out in good if way_out.is_optional])
+        if state is not None and optional is not None:
+            # the operator chose the way without the check: `if root: return contained(root, path)`, then `return path`
+            state = FlowState(state.names, state.guards | optional.guards)
         return state if state is not None else self.state, certain
 
     def bind(self, target: ast.AST, value: FlowValue) -> None:

@@ -9,6 +9,7 @@ from mcproof.source.document import LISTS, NO_NAME, OPEN_LIST, TOO_MANY, Omissio
 from mcproof.source.python.frameworks import served_items, servers
 from mcproof.source.python.frameworks.servers import (
     FASTMCP_MARK,
+    CallHandler,
     ListHandler,
     PendingRegistration,
     ServerInfo,
@@ -130,8 +131,9 @@ class McpDomain:
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):
                 native.handlers.append(ListHandler(kind, handler, doubtful))
-        if isinstance(handler := kwargs.get(f"on_{tables.CALL_HANDLER}"), Function):
-            native.call_handlers.append(handler)
+        for name, kind in tables.CALL_HANDLERS.items():
+            if isinstance(handler := kwargs.get(f"on_{name}"), Function):
+                native.call_handlers.append(CallHandler(kind, handler))
         for tool in items_of(kwargs.get("tools")) or ():
             register(self, native, "tools", tool, {}, Call([], {}))
         native.changes.switches += served_items.switches_of_constructor(kwargs, doubtful=doubtful)
@@ -185,9 +187,9 @@ class McpDomain:
         server = holder.of if isinstance(holder, Method) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
-        is_call = isinstance(key, External) and key.last == tables.CALL_REQUEST
-        if is_call and isinstance(server, ServerValue) and isinstance(value, Function):
-            server.call_handlers.append(value)
+        kind = tables.CALL_REQUESTS.get(key.last) if isinstance(key, External) else None
+        if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
+            server.call_handlers.append(CallHandler(kind, value))
 
     # --- calls
 
@@ -273,7 +275,7 @@ class McpDomain:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
                 self.servers.append(self._untyped)
-            if name == tables.CALL_HANDLER and not self.run.decorating:
+            if name in tables.CALL_HANDLERS and not self.run.decorating:
                 return UNKNOWN
             if name in tables.LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
                 return UNKNOWN
@@ -292,7 +294,7 @@ class McpDomain:
             return call.args[0]
         # a library's function may return a server if its name mentions MCP, and it is not a framework itself
         may_be_server = "mcp" in func.name.lower() and func.package not in tables.PACKAGES | tables.PROTOCOL_PACKAGES
-        is_handler = name in (*tables.LIST_HANDLERS, tables.CALL_HANDLER)
+        is_handler = name in (*tables.LIST_HANDLERS, *tables.CALL_HANDLERS)
         if name in tables.UNTYPED_METHODS and may_be_server and (self.run.decorating or not is_handler):
             if id(holder) not in self._of_libraries:
                 self._of_libraries[id(holder)] = holder, self._create("", holder.node, holder.module)
@@ -349,9 +351,9 @@ class McpDomain:
             with self.run.in_doubt():
                 self._apply(PendingRegistration(server, pending.method, pending.kind, call), value)
             return
-        if pending.method == tables.CALL_HANDLER:
+        if pending.method in tables.CALL_HANDLERS:
             if isinstance(value, Function):
-                server.call_handlers.append(value)
+                server.call_handlers.append(CallHandler(pending.kind, value))
             return
         if pending.method in tables.LIST_HANDLERS:
             if isinstance(value, Function):

@@ -113,6 +113,13 @@ class ListHandler(NamedTuple):
     doubtful: bool
 
 
+class CallHandler(NamedTuple):
+    """A function that handles all requests of a kind: calls of tools, reading of resources, prompts, completions."""
+
+    kind: str
+    function: Function
+
+
 class ServerInfo:
     """What a server reports about itself when a client connects; every value may be unknown."""
 
@@ -153,8 +160,7 @@ class ServerValue:
         self.info = ServerInfo()
         self.items: list[RegisteredItem] = []
         self.handlers: list[ListHandler] = []
-        self.call_handlers: list[Function] = []
-        """The functions that handle calls of all tools of a low-level server."""
+        self.call_handlers: list[CallHandler] = []
         self.mounts: list[Mount] = []
         self.mounted = False
         """Whether it is part of another server."""
