@@ -1,15 +1,15 @@
-"""Bounds for the size of JSON are never below what JavaScript writes."""
+"""The size of a schema is that of the JSON that JavaScript writes."""
 
 from __future__ import annotations
 
-import marshal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.checks.scores.tokens import is_longer, stringify
+from mcproof.checks.clients.view import ClientView
+from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import Tool
 
 TEXTS = st.text(st.sampled_from(["a", '"', "\\", "\n", "\x01", "\0", "é", "\ud800", "😀", "F", "i"]), max_size=8)
@@ -23,30 +23,26 @@ VALUES = st.recursive(
 )
 
 
-def size_of(value: Any) -> int:
-    return len(stringify(value).encode("utf-8", "surrogatepass"))
+def exceeds(schema: dict[str, Any], limit: int) -> bool:
+    return ClientView(Tool({"name": "find", "inputSchema": schema}, "/tools/0")).exceeds(limit)
 
 
 @given(VALUES, st.integers(-3, 3))
-def test_a_value_is_longer_than_a_limit_or_not(value: Any, more: int) -> None:
-    size = size_of(value)
-    assert is_longer(value, size + more) == (more < 0)
-
-
-@given(VALUES, st.integers(300, 2_000))
-def test_a_schema_that_may_not_exceed_a_size_does_not(value: Any, times: int) -> None:
-    schema = {"enum": [value] * times}
-    tool = Tool({"name": "find", "inputSchema": schema}, "/tools/0")
-    assert tool.may_exceed(size_of(schema) - 1)
+def test_a_schema_is_longer_than_a_limit_or_not(value: Any, more: int) -> None:
+    schema = {"enum": [value]}
+    assert exceeds(schema, bytes_of(schema) + more) == (more < 0)
 
 
 @pytest.mark.parametrize("value", [False, -(2**31), 10**20, -1.2345678901234567e-300, "\0", "\ud800" * 50, {}, []])
-def test_values_that_grow_most_are_within_the_bound(value: Any) -> None:
+def test_values_that_grow_most_are_measured(value: Any) -> None:
     schema = {"enum": [value] * 5_000}
-    assert Tool({"name": "find", "inputSchema": schema}, "/tools/0").may_exceed(size_of(schema) - 1)
+    assert exceeds(schema, bytes_of(schema) - 1)
+    assert not exceeds(schema, bytes_of(schema))
 
 
-def test_the_bound_of_an_ordinary_schema_is_close() -> None:
-    schema = {"properties": {f"name_{n}": {"type": "string", "description": "A plain text."} for n in range(200)}}
-    assert len(marshal.dumps(schema, 2)) > 2_600
-    assert not Tool({"name": "find", "inputSchema": schema}, "/tools/0").may_exceed(size_of(schema) * 4)
+def test_a_schema_that_nests_very_deep_is_measured() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(5_000):
+        schema = {"not": schema}
+    assert exceeds(schema, 10_000)
+    assert not exceeds(schema, 10**6)

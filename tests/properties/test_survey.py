@@ -1,23 +1,24 @@
-"""The survey of a tool never rules out a constraint that the tool breaks."""
+"""The keywords of a schema never rule out a constraint that the tool breaks."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.checks.clients.constraints import TOOL_KINDS
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, known_profiles
-from mcproof.core.schema.keywords import ODD
+from mcproof.checks.clients.view import ClientView
 from mcproof.targets.snapshots import read_snapshot
 
-SURVEYED = ClientChecks(ClientChoice(known_profiles()).all_active())
-IN_FULL = ClientChecks(
-    ClientChoice({name: each._replace(is_shipped=False) for name, each in known_profiles().items()}).all_active()
-)
+if TYPE_CHECKING:
+    from mcproof.core.catalog.model import Tool
+
+BY_KEYWORD = ClientChecks(ClientChoice(known_profiles()).all_active())
 
 JUNK = st.sampled_from(
     [None, True, False, 0, -1, 2.5, 5000, "", "x", "object", [], ["a"], ["a", "a"], [1], {}, {"a": 1}]
@@ -80,20 +81,29 @@ def tools(draw: st.DrawFn) -> dict[str, Any]:
     return members
 
 
-def _hits(checks: ClientChecks, raw: dict[str, Any], key: str) -> set[tuple[str, str, str]]:
+def tool_of(raw: dict[str, Any]) -> Tool:
     (tool,) = read_snapshot(json.dumps([raw]).encode(), "tools.json").tools
-    return {(*hit.active.key, hit.pointer) for hit in checks.on_tool(tool, key)}
+    return tool
 
 
 @given(tools(), st.sampled_from(["", "srv", "a-long-server-name-of-forty-characters-xx"]))
-def test_the_survey_rules_out_no_constraint_that_is_broken(raw: dict[str, Any], key: str) -> None:
-    assert _hits(SURVEYED, raw, key) == _hits(IN_FULL, raw, key)
+def test_keywords_rule_out_no_constraint_that_is_broken(raw: dict[str, Any], key: str) -> None:
+    tool = tool_of(raw)
+    chosen = {(*hit.active.key, hit.pointer) for hit in BY_KEYWORD.on_tool(tool, key)}
+    view = ClientView(tool, key)
+    assert chosen == {
+        (profile.id, constraint.id, pointer)
+        for profile in known_profiles().values()
+        for constraint in profile.constraints
+        if constraint.kind in TOOL_KINDS
+        for pointer in TOOL_KINDS[constraint.kind](view, constraint.params)
+    }
 
 
 @given(schemas(3))
-def test_a_schema_without_anything_odd_is_valid_in_both_dialects(schema: Any) -> None:
-    (tool,) = read_snapshot(json.dumps([{"name": "find", "inputSchema": schema}]).encode(), "tools.json").tools
-    if tool.tree is None or ODD in tool.tree.marks:
+def test_a_plain_schema_is_valid_in_both_dialects(schema: Any) -> None:
+    tree = tool_of({"name": "find", "inputSchema": schema}).tree
+    if tree is None or not tree.is_plain:
         return
     for dialect in ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"):
         assert jsonschema_rs.meta.is_valid({**schema, "$schema": dialect}), dialect

@@ -17,13 +17,13 @@ from mcproof.checks.subjects import (
     ClientHits,
     DatedCatalog,
     DatedItem,
-    ItemSurvey,
     Neighbourhood,
     Observed,
     RuleCrash,
     Unjudged,
     WholeCatalog,
     effective_revision,
+    rules_about,
 )
 from mcproof.core.catalog.model import (
     METHODS,
@@ -154,7 +154,7 @@ class Step(NamedTuple):
 
     subject: type
     derive: Derive
-    rules: list[Rule]
+    rules: tuple[Rule, ...]
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few plans
@@ -168,7 +168,7 @@ def _steps(rules: tuple[Rule, ...]) -> Mapping[type, list[Step]]:
         places = {subject: 0 if subject in _IN_ONE_ROW else place for place, subject in enumerate(derived)}
         about = sorted((rule for rule in rules if rule.subject in places), key=lambda rule: places[rule.subject])
         groups = groupby(about, key=lambda rule: rule.subject)
-        steps[part] = [Step(subject, derived[subject], list(group)) for subject, group in groups]
+        steps[part] = [Step(subject, derived[subject], tuple(group)) for subject, group in groups]
     return steps
 
 
@@ -220,11 +220,6 @@ class _RuleRun:
         self._deferred: dict[int, list[Finding]] = {}
         """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
 
-    @cached_property
-    def _survey(self) -> ItemSurvey:
-        [rules] = (step.rules for step in self._steps[Server] if step.subject is DatedItem)
-        return ItemSurvey(rules, self._context.judged_by)
-
     def check(self, part: Any, item: Item) -> None:
         """Run the rules about every subject of a part."""
         steps = self._steps.get(type(part), ())
@@ -241,7 +236,7 @@ class _RuleRun:
         rules = step.rules
         try:
             if step.subject is DatedItem:
-                rules = self._survey.rules_for(part)
+                rules = rules_about(part.kind, rules, self._context.judged_by)
             subjects = step.derive(part, self._context) if rules else ()
         except Exception as error:
             self._record_crash(rules[0], item, error)

@@ -136,8 +136,6 @@ class SpecTraits(NamedTuple):
     """The address of the page that has it."""
     kinds: tuple[Kind, ...]
     """The kinds of items that can have a problem."""
-    marks: frozenset[str]
-    """What an item that can have a problem has one of; empty if any item can."""
 
 
 T = TypeVar("T", GradeTraits, TrustTraits, SpecTraits)

@@ -10,8 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.checks.rule import SpecTraits
-from mcproof.core.catalog.model import Tool
-from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
 from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.clients.hits import BrokenPlace
     from mcproof.checks.rule import Rule, S
-    from mcproof.core.catalog.model import Catalog, Item, Neighbour
+    from mcproof.core.catalog.model import Catalog, Item, Kind, Neighbour
 
 
 ASSUMED = HANDSHAKE[0]
@@ -77,67 +75,19 @@ def known_revision(revision: str | None) -> EffectiveRevision:
     return EffectiveRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
 
 
-SERVER_ICONS = "(server icons)"
+@lru_cache(maxsize=64)  # a run with many files has a few plans
+def rules_about(kind: Kind, rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> tuple[Rule, ...]:
+    """The rules that can concern items of a kind: those of a revision.
 
-_MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations"})
-"""The members that are marks themselves, `annotations` only on items that are not tools."""
-
-
-class ItemSurvey:
-    """The rules that can concern each item of one catalog."""
-
-    def __init__(self, rules: list[Rule], judged_by: EffectiveRevision) -> None:
-        self._rules = _applying(tuple(rules), judged_by)
-        self._needed = _marks_needed(tuple(self._rules))
-        self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
-
-    def rules_for(self, item: Item) -> list[Rule]:
-        """The rules that can concern an item."""
-        key = item.kind, self._tool_marks(item) if isinstance(item, Tool) else frozenset(_marks(item))
-        rules = self._chosen.get(key)
-        if rules is None:
-            kind, marks = key
-            rules = self._chosen[key] = [
-                rule
-                for rule, demand in ((rule, rule.own(SpecTraits)) for rule in self._rules)
-                if kind in demand.kinds and (not demand.marks or not marks.isdisjoint(demand.marks))
-            ]
-        return rules
-
-    def _tool_marks(self, tool: Tool) -> frozenset[str]:
-        found = self._needed & tool.marks
-        return found if tool.tree is None else found | (self._needed & tool.tree.marks)
-
-
-@lru_cache(maxsize=32)  # a run with many files has a few
-def _applying(rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> list[Rule]:
-    """The rules of a revision, and, if it is only assumed, those that only the newest one has."""
+    If it is only assumed, also those that only the newest one has.
+    """
     revision, is_assumed = judged_by
-    return [
+    return tuple(
         rule
-        for rule, revisions in ((rule, rule.own(SpecTraits).revisions) for rule in rules)
-        if revision in revisions or (is_assumed and min(revisions) == FIRST_STATELESS)
-    ]
-
-
-@lru_cache(maxsize=32)
-def _marks_needed(rules: tuple[Rule, ...]) -> frozenset[str]:
-    """The marks that choose between these rules."""
-    return frozenset().union(*(rule.own(SpecTraits).marks for rule in rules))
-
-
-def _marks(item: Item) -> set[str]:
-    """The marks of an item that is not a tool."""
-    if item.kind == "server":
-        introduction = item.fields.get("initialize")
-        info = introduction.get("serverInfo") if isinstance(introduction, dict) else None
-        return {SERVER_ICONS} if isinstance(info, dict) and "icons" in info else set()
-    marks = {*(_MARKING_MEMBERS & item.fields.keys())}
-    if "title" in item.fields:
-        marks.add(ODD_TITLE)
-    if None in item.fields.values():
-        marks.add(NULL)
-    return marks
+        for rule, demand in ((rule, rule.own(SpecTraits)) for rule in rules)
+        if kind in demand.kinds
+        and (revision in demand.revisions or (is_assumed and min(demand.revisions) == FIRST_STATELESS))
+    )
 
 
 class ClientHits(NamedTuple):

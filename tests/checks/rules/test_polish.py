@@ -12,6 +12,7 @@ from mcproof.checks.rule import Rule, find_rule, rules_of
 from mcproof.checks.rules.polish.naming import COMMON, GENERIC
 from mcproof.checks.rules.polish.prose import is_latin, may_be_english, size, unquoted
 from mcproof.core.catalog.model import SourceTool, Tool
+from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.schema.validation import objections
 
 from .helpers import catalog_of, findings_in, findings_on_tool, pointers
@@ -112,16 +113,18 @@ def test_mp005_reports_a_tool_once_however_much_is_wrong() -> None:
 )
 def test_every_dialect_is_judged_by_its_own_meta_schema_at_every_depth(address: str) -> None:
     deep = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "int"}]}}}}
-    [(pointer, message)] = objections({"$schema": address, **deep})
+    [(pointer, message)] = objections(SchemaTree({"$schema": address, **deep}))
     assert pointer == "/properties/a/items/anyOf/0/type"
     assert message == '"int" is not a JSON Schema type'
-    assert objections({"$schema": address, "type": "object", "properties": {"a": {"type": "integer"}}}) == []
+    assert (
+        objections(SchemaTree({"$schema": address, "type": "object", "properties": {"a": {"type": "integer"}}})) == []
+    )
 
 
 def test_an_unknown_dialect_is_neither_judged_nor_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcproof.core.schema.validation._meta_validator", None)
-    assert objections({"$schema": "http://127.0.0.1:9/dialect", "type": "nonsense"}) == []
-    assert objections({"$schema": "draft-07", "type": "nonsense"}) == []
+    assert objections(SchemaTree({"$schema": "http://127.0.0.1:9/dialect", "type": "nonsense"})) == []
+    assert objections(SchemaTree({"$schema": "draft-07", "type": "nonsense"})) == []
 
 
 def test_a_schema_that_cannot_be_judged_is_not_judged() -> None:
@@ -129,19 +132,19 @@ def test_a_schema_that_cannot_be_judged_is_not_judged() -> None:
         deep: Any = {"type": "nonsense"}
         for _ in range(levels):
             deep = {"not": deep}
-        assert objections(deep) == []
+        assert objections(SchemaTree(deep)) == []
         while deep:  # level by level, as the interpreter would recurse
             deep = deep.pop("not", None)
 
 
 @pytest.mark.parametrize("number", [10**400, float("inf"), float("nan")])
 def test_a_number_that_is_too_large_for_the_validator_is_not_blamed_on_the_schema(number: float) -> None:
-    assert objections({"type": "object", "maximum": number}) == []
-    assert objections({"type": "object", "maximum": None}) == [("/maximum", 'null is not of type "number"')]
+    assert objections(SchemaTree({"type": "object", "maximum": number})) == []
+    assert objections(SchemaTree({"type": "object", "maximum": None})) == [("/maximum", 'null is not of type "number"')]
 
 
 def test_a_long_value_is_cropped_in_the_message() -> None:
-    [(_, message)] = objections({"required": "x" * 10_000})
+    [(_, message)] = objections(SchemaTree({"required": "x" * 10_000}))
     assert len(message) <= 120
 
 

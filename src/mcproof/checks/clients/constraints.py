@@ -7,117 +7,41 @@ Why sentences are generated: docs/decisions/0042-constraints-are-data.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.schema_constraints import SCHEMA_CHECKS
 from mcproof.checks.clients.tool_constraints import SERVER_CHECKS, TOOL_CHECKS
-from mcproof.core.catalog.tool_marks import (
-    HYPHENATED,
-    LONG_DESCRIPTION,
-    NO_DESCRIPTION,
-    NO_PARAMETERS,
-    NULL,
-    ODD_MEMBER,
-    ODD_NAME,
-    ODD_OUTPUT,
-    ODD_ROOT,
-    OUTPUT_DIALECT,
-    OUTPUT_REFERENCE,
-    ROOT_KEYWORDS,
-    root_mark,
-)
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.schema.keywords import BARE_ARRAY, DEEP, ODD, ODD_ENUM, ODD_KEY, TYPE_LIST, UNDECLARED, UNTYPED
-from mcproof.core.schema.tree import DEEP_LEVELS
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.profiles import Constraint
     from mcproof.checks.clients.view import Params
-    from mcproof.core.catalog.model import Tool
 
 TOOL_KINDS = {**TOOL_CHECKS, **SCHEMA_CHECKS}
 """The check of each constraint on single tools."""
 SERVER_KINDS = SERVER_CHECKS
 
-LONG_NAME = "(long name)"
-"""The name is too long for some client once the server's name is put before it."""
-LARGE = "(large)"
-"""The compact JSON of the input schema may exceed LARGE_BYTES."""
-LONGEST_PLAIN_NAME = 56
-"""The most characters of a tool's and a server's name together that are short enough for every client."""
-LARGE_BYTES = 16_000
-
-# Most tools break nothing, so each kind names what a tool needs to break it:
-# docs/decisions/0043-survey-before-constraints.md.
-_NEEDS: dict[str, Iterable[str]] = {
-    **dict.fromkeys(("name.max", "name.forbids"), (ODD_NAME,)),
-    "name.combined": (LONG_NAME,),
-    **dict.fromkeys(("description.required", "description.empty"), (NO_DESCRIPTION,)),
-    "description.max": (LONG_DESCRIPTION,),
-    "tool.null_members": (NULL,),
-    "tool.member_types": (ODD_MEMBER,),
+# Most tools break nothing, so a check whose constraint is about certain keywords runs only on schemas that have one:
+# this halves what the constraints add to `lint`, see docs/decisions/0043-survey-before-constraints.md.
+_ABOUT: dict[str, tuple[str, ...]] = {
     "param_description.max": ("description",),
-    "input.root_type": (ODD_ROOT,),
     "input.dialect": ("$schema",),
-    **dict.fromkeys(("input.valid", "input.tuple_items", "input.boolean_schema", "input.required_list"), (ODD,)),
-    **dict.fromkeys(("input.property_not_object", "input.bool_exclusive"), (ODD,)),
-    **dict.fromkeys(("input.properties", "input.required_all", "input.property_names_together"), ("properties",)),
-    "input.enum_total": ("enum",),
-    "input.array_items": (BARE_ARRAY, TYPE_LIST),
-    "input.type_union": (TYPE_LIST,),
-    "input.type_missing": (UNTYPED,),
-    "input.items_untyped": (UNTYPED, ODD),
-    "input.ref": ("$ref",),
-    **dict.fromkeys(("input.enum_types", "input.enum_on", "input.enum_empty", "input.enum_shape"), (ODD_ENUM,)),
     "input.format": ("format",),
     "input.pattern": ("pattern",),
-    "input.required_defined": (UNDECLARED,),
+    "input.ref": ("$ref", "$dynamicRef"),
     "input.open_object": ("additionalProperties",),
-    "input.property_key": (ODD_KEY,),
-    **dict.fromkeys(("output.root_type", "output.valid"), (ODD_OUTPUT,)),
-    "output.dialect": (OUTPUT_DIALECT,),
-    "output.ref": (OUTPUT_REFERENCE,),
+    "input.bool_exclusive": ("exclusiveMinimum", "exclusiveMaximum"),
+    **dict.fromkeys(("input.enum_types", "input.enum_on", "input.enum_empty", "input.enum_shape"), ("enum",)),
+    **dict.fromkeys(("input.enum_total",), ("enum",)),
+    **dict.fromkeys(("input.tuple_items", "input.items_untyped"), ("items",)),
 }
 
 
-def needs_of(kind: str, params: Params) -> frozenset[str] | None:
-    """The keywords and marks of which a tool must have one to break a constraint; None if any tool may.
-
-    It holds for the profiles that ship with mcproof, which accept plain names and keys: those of users may refuse what
-    is usual.
-    """
-    needs: Iterable[str] | None = _NEEDS.get(kind)
-    if kind == "name.regex":
-        needs = [ODD_NAME] if "-]" in params["pattern"] else [ODD_NAME, HYPHENATED]  # most accept hyphens
-    elif kind in ("input.forbids", "input.union_parent_type", "input.number_max"):
-        needs = params["keywords"]
-    elif kind == "input.root_forbids" and ROOT_KEYWORDS.issuperset(params["keywords"]):
-        needs = map(root_mark, params["keywords"])  # only some keywords have a mark for the root
-    elif kind == "input.root_requires" and params["keywords"] == ["properties"]:
-        needs = [NO_PARAMETERS]
-    # A tool without the mark of a size may still exceed a smaller maximum.
-    elif kind == "input.bytes" and params["max"] >= LARGE_BYTES:
-        needs = [LARGE]
-    elif kind == "input.depth" and params["max"] >= DEEP_LEVELS:
-        needs = [DEEP]
-    return None if needs is None else frozenset(needs)
-
-
-def marks_on(tool: Tool, server_key: str, needed: frozenset[str]) -> frozenset[str]:
-    """Return those of the needed marks that a tool has; keywords of its input schema are marks, too."""
-    tree = tool.tree
-    present = needed & tool.marks
-    more: list[str] = []
-    if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
-        more.append(LONG_NAME)
-    if tree is None:
-        more.append(ODD)
-    else:
-        present |= needed & tree.marks
-    if tool.may_exceed(LARGE_BYTES):
-        more.append(LARGE)
-    return present.union(more) & needed if more else present
+def keywords_of(kind: str, params: Params) -> frozenset[str] | None:
+    """The keywords of which an input schema must use one to break a constraint; None if any tool may."""
+    if kind in ("input.forbids", "input.root_forbids", "input.union_parent_type", "input.number_max"):
+        return frozenset(params["keywords"])
+    return frozenset(_ABOUT[kind]) if kind in _ABOUT else None
 
 
 _UNITS = {"bytes": "bytes", "utf16": "UTF-16 units"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, marks_on, needs_of
+from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, keywords_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
 from mcproof.checks.clients.view import ClientView, server_view
 from mcproof.checks.findings import LEVELS, Level
@@ -65,13 +65,13 @@ _MOST_COMBINATIONS = 10_000
 class _Check:
     """A constraint as several clients share it."""
 
-    __slots__ = ("_by_key", "by_rule", "find", "holders", "needs", "params")
+    __slots__ = ("_by_key", "by_rule", "find", "holders", "keywords", "params")
 
-    def __init__(self, find: Any, params: Mapping[str, Any], needs: frozenset[str] | None) -> None:
+    def __init__(self, find: Any, params: Mapping[str, Any], keywords: frozenset[str] | None) -> None:
         self.find = find
         self.params = params
-        self.needs = needs
-        """The marks of which a tool must have one to break it; None if any tool may."""
+        self.keywords = keywords
+        """The keywords of which an input schema must use one to break it; None if any tool may."""
         self.holders: list[ActiveConstraint] = []
         self.by_rule: dict[str, list[ActiveConstraint]] = {}
         """The holders about which there are findings, by rule."""
@@ -88,7 +88,7 @@ class _Check:
         if "template" not in self.params or len(tool.name) > self.params["max"]:
             return self
         if self._by_key is None:
-            self._by_key = _Check(self.find, self.params, self.needs)
+            self._by_key = _Check(self.find, self.params, self.keywords)
             for holder in self.holders:
                 is_reported = holder in self.by_rule.get(holder.constraint.rule, ())
                 noted = holder._replace(level="note", holds=False, depends_on_key=True)
@@ -114,26 +114,19 @@ class ClientChecks:
         self._server_key = server_key
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
-        self._by_marks: dict[frozenset[str], list[_Check]] = {}
-        """The checks that can find something in a tool with these marks; few combinations occur."""
         self._affected: dict[tuple[Any, ...], AffectedClients] = {}
         shared: dict[str, _Check] = {}
         for holder in active:
             kind, params = holder.constraint.kind, holder.constraint.params
-            is_surveyed = holder.profile.is_shipped
-            # Profiles of a configuration may refuse what every shipped profile accepts, so what a kind needs does not
-            # hold for them: docs/decisions/0043-survey-before-constraints.md.
-            key = f"{kind} {is_surveyed} {sorted(params.items())}"
+            key = f"{kind} {sorted(params.items())}"
             if key not in shared:
                 if kind in TOOL_KINDS:
-                    needs = needs_of(kind, params) if is_surveyed else None
-                    shared[key] = _Check(TOOL_KINDS[kind], params, needs)
+                    shared[key] = _Check(TOOL_KINDS[kind], params, keywords_of(kind, params))
                     self._tool_checks.append(shared[key])
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
                     self._server_checks.append(shared[key])
             shared[key].add(holder, is_reported=reported_keys is None or holder.key in reported_keys)
-        self._needed = frozenset().union(*(check.needs or () for check in self._tool_checks))
 
     def key_of(self, catalog: Catalog) -> str:
         """The server's name in client configurations: as given, or as the server reports it."""
@@ -167,15 +160,8 @@ class ClientChecks:
         """What a tool breaks; nothing for a value that is not an object, which no client reads as a tool."""
         if not tool.is_object:
             return []
-        marks = marks_on(tool, server_key, self._needed)
-        checks = self._by_marks.get(marks)
-        if checks is None:
-            checks = [check for check in self._tool_checks if check.needs is None or not marks.isdisjoint(check.needs)]
-            # A hostile catalog could have a different combination for each tool.
-            if len(self._by_marks) < _MOST_COMBINATIONS:
-                self._by_marks[marks] = checks
-        if not checks:
-            return []
+        present = tool.tree.by_keyword if tool.tree is not None else {}
+        checks = [c for c in self._tool_checks if c.keywords is None or not c.keywords.isdisjoint(present)]
         view = ClientView(tool, server_key)
         return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.view import ClientView, Params, ToolCheck, matches_whole, optional_names, size_of
 from mcproof.checks.scores.tokens import stringify
-from mcproof.core.schema.keywords import TYPE_KEYWORDS
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _type_missing(tool: ClientView, params: Params) -> Iterator[str]:
     """Properties and items must have one of these keywords; with `branches`, also the branches of a union."""
     keywords = frozenset(params["instead"])
     positions = ("properties", "items", "prefixItems", *(("anyOf", "oneOf") if params.get("branches") else ()))
-    for node in tool.untyped() if keywords >= TYPE_KEYWORDS else tool.nodes:
+    for node in tool.nodes:
         is_at_value = bool(node.step) and node.step[0] in positions
         if is_at_value and (type(node.schema) is not dict or keywords.isdisjoint(node.schema)):
             yield node.pointer

@@ -20,9 +20,8 @@ from mcproof.checks.clients.view import (
     optional_names,
     size_of,
 )
-from mcproof.checks.scores.tokens import is_longer, stringify
-from mcproof.core.catalog.model import Tool
-from mcproof.core.catalog.tool_marks import HINTS
+from mcproof.checks.scores.tokens import bytes_of
+from mcproof.core.catalog.model import HINTS, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.schema.validation import is_valid_in
 
@@ -78,12 +77,15 @@ def _name_forbids(tool: ClientView, params: Params) -> Iterator[str]:
         yield "/name"
 
 
-def _combined_length(tool: ClientView, params: Params) -> int:
-    """The length of the name with the server's name before it; alone, if that name is unknown."""
-    if not tool.server_key:
-        return len(tool.tool.name)
+def _name_combined(tool: ClientView, params: Params) -> Iterator[str]:
+    """The name must be short enough with the server's name before it; on its own, if that name is unknown."""
+    name, template, limit = tool.tool.name, params["template"], params["max"]
     server = tool.server_key[: params.get("server_max")]
-    return len(params["template"].format(server=server, tool=tool.tool.name))
+    # Without formatting first: the template is longer with its placeholders than with nothing in their places.
+    if len(name) + len(server) + len(template) <= limit:
+        return
+    if len(template.format(server=server, tool=name) if server else name) > limit:
+        yield "/name"
 
 
 def _description_required(tool: ClientView, _: Params) -> Iterator[str]:
@@ -177,14 +179,14 @@ def _dialect(member: str) -> ToolCheck:
 
 def _valid(tool: ClientView, params: Params) -> Iterator[str]:
     """The input schema must be valid in this dialect, whatever it declares; a missing schema is not."""
-    if tool.schema is None or not is_valid_in(params["dialect"], tool.schema):
+    if tool.tree is None or not is_valid_in(params["dialect"], tool.tree):
         yield tool.tool.pointer_to("inputSchema")
 
 
 def _output_valid(tool: ClientView, params: Params) -> Iterator[str]:
     """The output schema, if there is one, must be valid in this dialect."""
-    schema = tool.output_schema
-    if schema is not None and not (isinstance(schema, dict) and is_valid_in(params["dialect"], schema)):
+    tree = tool.tool.output_tree
+    if tool.output_schema is not None and (tree is None or not is_valid_in(params["dialect"], tree)):
         yield "/outputSchema"
 
 
@@ -198,23 +200,18 @@ def _output_root_type(tool: ClientView, _: Params) -> Iterator[str]:
 
 
 def _schema_bytes(tool: ClientView, params: Params) -> Iterator[str]:
-    """The compact JSON of the input schema must not exceed this many bytes."""
-    if tool.tool.may_exceed(params["max"]) and is_longer(tool.schema, params["max"]):
+    if tool.exceeds(params["max"]):
         yield "/inputSchema"
 
 
 def _large_lossy(tool: ClientView, params: Params) -> Iterator[str]:
-    """The same, counting only the keywords that survive a reduction."""
-    if tool.tree is None or not tool.tool.may_exceed(params["max"]):
+    """The compact JSON of the keywords that survive a reduction must not exceed this many bytes."""
+    # To reduce takes a copy; an `enum` in place of a `const` is the only thing in it that may be longer.
+    if tool.tree is None or not tool.exceeds(params["max"] // 2):
         return
     # `_reduced` is recursive, so a schema that is nested deeper counts as too large.
-    if tool.tree.deepest > STRICT_LEVELS or is_longer(_reduced(tool.tree.root), params["max"]):
+    if tool.tree.deepest > STRICT_LEVELS or bytes_of(_reduced(tool.tree.root)) > params["max"]:
         yield "/inputSchema"
-
-
-def _bytes_of(value: Any) -> int:
-    """The size of the compact JSON of a value."""
-    return len(stringify(value).encode("utf-8", "surrogatepass"))
 
 
 def _reduced(schema: Any) -> Any:
@@ -348,11 +345,11 @@ TOOL_CHECKS: dict[str, ToolCheck] = {
     "name.regex": _name_regex,
     "name.max": _at_most(lambda tool, params: size_of(tool.tool.name, params), "/name"),
     "name.forbids": _name_forbids,
-    "name.combined": _at_most(_combined_length, "/name"),
+    "name.combined": _name_combined,
     "description.required": _description_required,
     "description.empty": _description_empty,
     "description.max": _at_most(lambda tool, params: size_of(tool.tool.description, params), "/description"),
-    "tool.bytes": _at_most(lambda tool, _: _bytes_of(tool.tool.raw), ""),
+    "tool.bytes": _at_most(lambda tool, _: bytes_of(tool.tool.raw), ""),
     "tool.null_members": _null_members,
     "tool.member_types": _member_types,
     "annotations.read_only": _read_only,
@@ -379,7 +376,7 @@ TOOL_CHECKS: dict[str, ToolCheck] = {
 SERVER_CHECKS: dict[str, ServerCheck] = {
     "name.unique": _unique_names,
     "tools.max": _at_most_on_server(lambda server: len(server.tools)),
-    "tools.bytes": _at_most_on_server(lambda server: sum(_bytes_of(tool.raw) for tool in server.tools)),
+    "tools.bytes": _at_most_on_server(lambda server: sum(bytes_of(tool.raw) for tool in server.tools)),
     "optional_params.max": _at_most_on_server(lambda server: sum(map(_optional_properties, server.tools))),
     "union_params.max": _at_most_on_server(lambda server: sum(map(_unions, server.tools))),
     "instructions.max": _instructions_max,

@@ -5,14 +5,14 @@ The checks of constraints are in `tool_constraints` and `schema_constraints`.
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.scores.tokens import length
+from mcproof.checks.scores.tokens import bytes_of, length
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, Tool
@@ -79,7 +79,7 @@ def _is_valid(validator: Any, text: str) -> bool:
 class ClientView:
     """One tool as client constraints check it."""
 
-    __slots__ = ("_using", "fields", "output_schema", "schema", "server_key", "tool", "tree")
+    __slots__ = ("fields", "output_schema", "schema", "server_key", "tool", "tree")
 
     def __init__(self, tool: Tool, server_key: str = "") -> None:
         self.tool = tool
@@ -89,28 +89,26 @@ class ClientView:
         self.schema = tool.schema
         self.tree = tool.tree
         self.output_schema: Any = tool.fields.get("outputSchema")
-        self._using: dict[str, list[SchemaNode]] = {}
 
     @property
     def nodes(self) -> list[SchemaNode]:
         """The input schema and every schema inside it."""
         return self.tree.nodes if self.tree is not None else []
 
+    def exceeds(self, limit: int) -> bool:
+        """Whether the compact JSON of the input schema has more than this many bytes."""
+        try:
+            # JSON takes at most six times as many bytes as this, which is written ten times faster: `false,` takes six
+            # for one, an escaped control character, too. Few schemas are long enough to be encoded.
+            if len(marshal.dumps(self.schema, 2)) * 6 <= limit:
+                return False
+        except ValueError:  # nested too deep for it
+            pass
+        return self.schema is not None and bytes_of(self.schema) > limit
+
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
-        # Most keywords are in no schema of a tool, and several clients object to the same ones.
-        if self.tree is None or keyword not in self.tree.marks:
-            return []
-        using = self._using.get(keyword)
-        if using is None:
-            nodes = self.tree.nodes
-            using = [node for node in nodes if type(node.schema) is dict and keyword in node.schema]
-            self._using[keyword] = using
-        return using
-
-    def untyped(self) -> list[SchemaNode]:
-        """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
-        return self.nodes if self.tree is None or ODD in self.tree.marks else self.tree.untyped
+        return self.tree.by_keyword.get(keyword, []) if self.tree is not None else []
 
     def declared(self) -> Iterator[tuple[SchemaNode, dict[str, Any]]]:
         """The schemas that declare properties, with those."""

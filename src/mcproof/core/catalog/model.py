@@ -10,7 +10,6 @@ from __future__ import annotations
 import marshal
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcproof.core.catalog.tool_marks import marks_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_positions import escape
@@ -24,6 +23,12 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
+
+TOOL_MEMBERS = frozenset(
+    {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"}
+)
+"""The members of a tool that some revision of the protocol defines."""
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
 """The key of the discovery response's `_meta` that holds the server's name in the stateless era."""
@@ -164,8 +169,6 @@ class SourceMap(NamedTuple):
 
 class Tool(Item):
     __slots__ = (
-        "_marks",
-        "_most_bytes",
         "_output_tree",
         "_tree",
         "_written",
@@ -189,8 +192,6 @@ class Tool(Item):
         """What its source code reveals, if it was read from source."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
-        self._most_bytes: int | None = None
-        self._marks: frozenset[str] | None = None
         self._output_tree: SchemaTree | None = None
 
     @property
@@ -221,13 +222,6 @@ class Tool(Item):
         return self._tree
 
     @property
-    def marks(self) -> frozenset[str]:
-        """What is unusual about it, except for the input schema (see `tool_marks`)."""
-        if self._marks is None:
-            self._marks = marks_of(self)
-        return self._marks
-
-    @property
     def output_tree(self) -> SchemaTree | None:
         """The output schema as a tree; None if it is absent or not an object."""
         schema = self.fields.get("outputSchema")
@@ -249,15 +243,6 @@ class Tool(Item):
                 self._written = b""
         return self._written
 
-    def may_exceed(self, limit: int) -> bool:
-        """Whether the compact JSON of the input schema could exceed `limit` bytes, without encoding it."""
-        if self._most_bytes is None:
-            try:
-                self._most_bytes = _most_bytes_of_json(marshal.dumps(self.schema, 2))
-            except ValueError:  # too deep for marshal
-                self._most_bytes = _UNKNOWN_SIZE
-        return self._most_bytes > limit
-
     def release_tree(self) -> None:
         """Drop cached trees and texts, so that a large catalog is not held in memory twice."""
         self._written = None
@@ -267,29 +252,6 @@ class Tool(Item):
         if self._output_tree is not None:
             self._output_tree.release()
             self._output_tree = None
-
-
-_UNKNOWN_SIZE = 1 << 62
-_SMALL = 2_600
-_NO_CONTROLS = bytes(range(32, 256))
-_GROWTH = {b'"': 1, b"\\": 1, b"F": 5, b"T": 4, b"N": 4, b"i": 7, b"g": 16, b"l": 14, b"\xed": 3, b"{": 1}
-"""By how many bytes JSON is longer than `marshal`: an escaped character, a constant, an integer, a double, a large
-integer, a lone surrogate, an empty object. The letters are the codes of these types.
-"""
-
-
-def _most_bytes_of_json(marshalled: bytes) -> int:
-    """A bound for the compact JSON of a value, from its marshalled form without references.
-
-    JSON takes at most six times as many bytes: `false,` for one, an escaped control character of six for one. For a
-    larger value it pays to count what can grow, although text and lengths contain the same bytes. Texts do not grow
-    otherwise: `marshal` adds five bytes to each, JSON three.
-    """
-    size = len(marshalled)
-    if size <= _SMALL:
-        return size * 6
-    controls = len(marshalled.translate(None, _NO_CONTROLS))
-    return size + 5 * controls + sum(marshalled.count(code) * more for code, more in _GROWTH.items())
 
 
 class Resource(Item):

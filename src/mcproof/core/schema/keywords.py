@@ -165,9 +165,7 @@ def header_parameters(tree: SchemaTree) -> HeaderParameters:
     parameters = HeaderParameters([], [])
     first: dict[str, tuple[str, ...]] = {}
     """The parameter that has a header first, by the header in lower case."""
-    for node in tree.nodes:
-        if type(node.schema) is not dict or ANNOTATION not in node.schema:
-            continue
+    for node in tree.by_keyword.get(ANNOTATION, ()):
         path, value = _path(node), node.schema[ANNOTATION]
         message = next(_faults(node, path, value), None)
         if message is None:
@@ -229,25 +227,6 @@ def _shown(value: str) -> str:
     return f"`{text}`"
 
 
-ODD = "(odd)"
-"""A value is not what JSON Schema expects there, or is too unusual to tell; without it, every dialect accepts it."""
-UNTYPED = "(untyped)"
-"""A property, an element or a branch of a union has neither `type`, `$ref` nor `anyOf`."""
-TYPE_LIST = "(type list)"
-BARE_ARRAY = "(bare array)"
-"""An array has no `items`."""
-ODD_KEY = "(key)"
-"""The name of a property is not an identifier of at most 64 ASCII characters."""
-UNDECLARED = "(undeclared)"
-"""`required` names something that is not declared beside it."""
-ODD_ENUM = "(enum)"
-"""An enum has other values than distinct texts that are not empty, or is beside another type than `string`."""
-EXTERNAL = "(external reference)"
-"""A reference may lead to another document."""
-DEEP = "(deep)"
-"""Objects and arrays nest deeper than ten levels."""
-
-
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 COUNTS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
 UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
@@ -290,183 +269,43 @@ _VALUE_TYPES: dict[str, tuple[type, ...]] = {
 }
 """The types of values that every dialect accepts for a keyword; other keywords accept anything."""
 
-_MOST_SHAPES, _LONGEST_SIGNATURE, _LONGEST_KEYWORDS = 5_000, 40, 1_000
 
-PROPERTIES, SINGLE, MAP, LIST, REQUIRED, ENUM, DATA = range(7)
-"""How to descend into a value that is an object or a list; the last three have no schemas."""
+def is_plainly_valid(root: Any) -> bool:
+    """Whether the types of all values in a schema show that every dialect accepts it.
 
-Signature = tuple[Any, ...]
-
-
-class SchemaShape:
-    """What schemas with the same keywords, types of values and `type` have in common."""
-
-    __slots__ = (
-        "containers",
-        "counts",
-        "describes_object",
-        "has_name",
-        "has_reference",
-        "is_leaf",
-        "is_plain",
-        "lacks_type",
-        "marks",
-    )
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        kind = schema.get("type")
-        self.is_plain = _is_plain(schema)
-        """Whether every dialect accepts it, as far as the types of its values show."""
-        self.counts = tuple(keyword for keyword in schema if keyword in COUNTS)
-        """The keywords whose values must not be negative."""
-        self.containers = tuple(
-            (keyword, _descent(keyword, value)) for keyword, value in schema.items() if type(value) in (dict, list)
-        )
-        """The keywords with an object or a list, and how to descend into it."""
-        self.describes_object = (
-            kind == "object" or (type(kind) is list and "object" in kind) or type(schema.get("properties")) is dict
-        )
-        self.has_reference = "$ref" in schema or "$dynamicRef" in schema
-        self.has_name = not NAMING.isdisjoint(schema)
-        """Whether references can name it, other than by a pointer."""
-        self.lacks_type = TYPE_KEYWORDS.isdisjoint(schema)
-        self.is_leaf = not (
-            self.containers
-            or self.counts
-            or self.describes_object
-            or self.has_reference
-            or self.has_name
-            or self.lacks_type
-        )
-        """Whether a walk of the schema has nothing to do here."""
-        self.marks = frozenset((*schema, *self._unusual(schema)))
-        """Its keywords, and marks for what is unusual."""
-
-    def _unusual(self, schema: dict[str, Any]) -> Iterator[str]:
-        kind = schema.get("type")
-        if not self.is_plain:
-            yield ODD
-        if kind is not None and type(kind) is not str:
-            yield TYPE_LIST
-        if kind == "array" and "items" not in schema:
-            yield BARE_ARRAY
-
-
-def _descent(keyword: str, value: Any) -> int:
-    if type(value) is list:
-        return LIST if keyword in LISTS else REQUIRED if keyword == "required" else ENUM if keyword == "enum" else DATA
-    if keyword in SINGLES:
-        return SINGLE
-    if keyword == "properties":
-        return PROPERTIES
-    return MAP if keyword in MAPS else DATA
-
-
-def _is_plain(schema: dict[str, Any]) -> bool:
-    for keyword, value in schema.items():
-        if type(value) not in _VALUE_TYPES.get(keyword, (type(value),)):
-            return False
-    return "type" not in schema or _is_type(schema["type"])
-
-
-def _is_type(value: Any) -> bool:
-    return value in TYPES if type(value) is str else TYPES.issuperset(distinct_texts(value) or ("",))
-
-
-KNOWN_SHAPES: dict[Signature, SchemaShape] = {}
-"""The shapes by signature: `type`, keywords, types of values. Read where a call of `shape_of` is too slow."""
-
-
-def shape_of(schema: dict[str, Any]) -> SchemaShape:
-    """Return the shape of a schema."""
-    kind = schema.get("type")
-    signature = (tuple(kind) if type(kind) is list else kind, *schema, *map(type, schema.values()))
-    try:
-        cached = KNOWN_SHAPES.get(signature)
-    except TypeError:  # a `type` that contains lists or objects
-        return SchemaShape(schema)
-    if cached is not None:
-        return cached
-    shape = SchemaShape(schema)
-    # Shapes outlive the catalog, and catalogs come from strangers, so their number and size are bounded.
-    if len(KNOWN_SHAPES) < _MOST_SHAPES and _is_short(signature):
-        KNOWN_SHAPES[signature] = shape
-    return shape
-
-
-def _is_short(signature: Signature) -> bool:
-    """Whether a signature is small enough to keep."""
-    if len(signature) > _LONGEST_SIGNATURE:
-        return False
-    kinds = signature[0] if type(signature[0]) is tuple else signature[:1]
-    texts = [text for text in (*kinds, *signature[1:]) if type(text) is str]
-    return len(kinds) <= len(TYPES) and sum(map(len, texts)) <= _LONGEST_KEYWORDS
-
-
-class PlainLook(NamedTuple):
-    """What a quick look at a schema shows."""
-
-    is_plain: bool
-    """Whether every dialect accepts it; if not, only a validator can tell."""
-    has_reference: bool
-    """Whether it has a reference, or may have one."""
-    has_external: bool
-    """Whether it has a reference to another document, or may have one."""
-
-
-_UNCLEAR, _PLAIN = PlainLook(False, True, True), PlainLook(True, False, False)
-
-
-def plain_look(schema: Any) -> PlainLook:
-    """Look at the types of all values in a schema, which is enough for nearly all schemas of real servers.
-
-    To validate a schema against the meta-schema of a dialect takes a library that is slow to load.
+    If not, only a validator can tell.
     """
-    look = _PLAIN
-    shapes = KNOWN_SHAPES
-    schemas = [schema]
-    if type(schema) is dict and "$schema" in schema and is_unusual_dialect(schema["$schema"]):
-        return _UNCLEAR
-    for subschema in schemas:  # grows
-        if type(subschema) is not dict:
-            return _UNCLEAR
-        try:
-            shape = shapes[subschema.get("type"), *subschema, *map(type, subschema.values())]
-        except (KeyError, TypeError):
-            shape = shape_of(subschema)
-        if not shape.is_plain:
-            return _UNCLEAR
-        if shape.is_leaf:
-            continue
-        if shape.has_reference:
-            look = PlainLook(True, True, look.has_external or not subschema["$ref"].startswith("#"))
-        for keyword in shape.counts:
-            if subschema[keyword] < 0:
-                return _UNCLEAR
-        for keyword, descent in shape.containers:
-            if descent == SINGLE:
-                schemas.append(subschema[keyword])
-            elif descent == LIST:
-                schemas += subschema[keyword] or (None,)  # an empty union is invalid
-            elif descent in (PROPERTIES, MAP):
-                schemas += subschema[keyword].values()
-            elif descent == REQUIRED and distinct_texts(subschema[keyword]) is None:
-                return _UNCLEAR
-    return look
+    # The library that validates takes longer to import than most runs take to judge all schemas of a server, and
+    # nearly all schemas of real servers are plain: docs/decisions/0024-two-validators.md.
+    declared = root.get("$schema") if type(root) is dict else None
+    if type(declared) is str and ("draft-04" in declared or "draft-06" in declared):
+        return False  # these refuse what later dialects accept, such as an empty `enum`
+    schemas = [root]
+    for schema in schemas:  # grows
+        if type(schema) is not dict:
+            return False
+        for keyword, value in schema.items():
+            kind = type(value)
+            expected = _VALUE_TYPES.get(keyword)
+            if expected is not None and kind not in expected:
+                return False
+            if kind is dict:
+                if keyword in SINGLES:
+                    schemas.append(value)
+                elif keyword in MAPS:
+                    schemas += value.values()
+            elif kind is list:
+                if keyword in LISTS:
+                    schemas += value or (None,)  # an empty union is invalid
+                elif keyword in ("required", "type") and not _are_names(value, TYPES if keyword == "type" else None):
+                    return False
+            elif (keyword == "type" and value not in TYPES) or (keyword in COUNTS and value < 0):
+                return False
+    return True
 
 
-_TEXTS = frozenset({str})
-
-
-def is_unusual_dialect(declared: Any) -> bool:
-    """Whether schemas that other dialects accept may be invalid in a dialect."""
-    # Draft-06 accepts no empty `enum`, for example.
-    return type(declared) is str and ("draft-04" in declared or "draft-06" in declared)
-
-
-def distinct_texts(values: Any) -> set[str] | None:
-    """The entries of a list of distinct texts; None if it is something else."""
-    if type(values) is not list or not _TEXTS.issuperset(map(type, values)):
-        return None
-    names = set(values)
-    return names if len(names) == len(values) else None
+def _are_names(values: list[Any], accepted: frozenset[str] | None) -> bool:
+    """Whether a list has distinct texts, all among those that are accepted."""
+    if not all(type(value) is str for value in values) or len(set(values)) < len(values):
+        return False
+    return accepted is None or (bool(values) and accepted.issuperset(values))

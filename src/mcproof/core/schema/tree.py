@@ -7,115 +7,15 @@ Why one walk serves all rules: docs/decisions/0014-one-schema-walk.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.schema.acceptance import accepts_nothing
-from mcproof.core.schema.keywords import (
-    DECLARED_MAPS,
-    DEEP,
-    ENUM,
-    EXTERNAL,
-    KNOWN_SHAPES,
-    LIST,
-    LISTS,
-    MAPS,
-    ODD,
-    ODD_ENUM,
-    ODD_KEY,
-    PROPERTIES,
-    REFERENCE_KEYWORDS,
-    REQUIRED,
-    SINGLE,
-    SINGLES,
-    UNDECLARED,
-    UNTYPED,
-    SchemaShape,
-    distinct_texts,
-    is_unusual_dialect,
-    shape_of,
-)
+from mcproof.core.schema.keywords import DECLARED_MAPS, LISTS, MAPS, NAMING, SINGLES, is_plainly_valid
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from mcproof.core.schema.references import References
-
-
-DEEP_LEVELS = 10
-LONGEST_KEY = 64
-_ELEMENTS = frozenset({"properties", "items", "prefixItems", "anyOf", "oneOf"})
-_MOST_KEYS = 10_000
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def marks_in(tree: SchemaTree) -> frozenset[str]:
-    """Return the keywords of a schema and of all schemas inside it, and marks for what is unusual."""
-    marks = set(tree.unusual)
-    for shape in tree.shapes:
-        marks |= shape.marks
-    if tree.deepest > DEEP_LEVELS:
-        marks.add(DEEP)
-    if "$schema" in tree.root and is_unusual_dialect(tree.root["$schema"]):
-        marks.add(ODD)
-    if tree.holders and any(map(_is_external, tree.holders)):
-        marks.add(EXTERNAL)
-    if tree.untyped and any(node.step and node.step[0] in _ELEMENTS for node in tree.untyped):
-        marks.add(UNTYPED)
-    return frozenset(marks)
-
-
-def _is_external(holder: SchemaNode) -> bool:
-    """Whether a schema has a reference that is not inside its own document."""
-    texts = (holder.schema.get(keyword) for keyword in REFERENCE_KEYWORDS)
-    return any(type(text) is str and not text.startswith("#") for text in texts)
-
-
-_plain_keys: set[str] = set()
-"""Names of properties that are known to be plain; the same names occur in many tools."""
-
-
-def _is_plain_key(name: str) -> bool:
-    is_plain = name.isidentifier() and name.isascii() and len(name) <= LONGEST_KEY
-    if is_plain and len(_plain_keys) < _MOST_KEYS:
-        _plain_keys.add(name)
-    return is_plain
-
-
-def mark_names(declared: dict[str, Any], marks: set[str]) -> None:
-    """Mark names of properties that are not plain."""
-    if not declared.keys() <= _plain_keys and not all(map(_is_plain_key, declared)):
-        marks.add(ODD_KEY)
-
-
-def mark_counts(schema: dict[str, Any], keywords: tuple[str, ...], marks: set[str]) -> None:
-    """Mark numbers that must not be negative, and are, or are not whole numbers."""
-    for keyword in keywords:
-        if type(schema[keyword]) is not int or schema[keyword] < 0:
-            marks.add(ODD)
-
-
-def is_list_of_scalars(descent: int, value: Any, schema: dict[str, Any], marks: set[str]) -> bool:
-    """Whether a value without schemas is a list of scalars; mark odd names in `required` and odd values of an enum."""
-    if descent == REQUIRED:
-        if _has_declared_names(value, schema.get("properties")):
-            return True
-        marks.add(ODD if distinct_texts(value) is None else UNDECLARED)
-    elif descent == ENUM:
-        names = distinct_texts(value)
-        if names and "" not in names and schema.get("type", "string") == "string":
-            return True
-        marks.add(ODD_ENUM)
-    return type(value) is list and _SCALARS.issuperset(map(type, value))
-
-
-def _has_declared_names(required: list[Any], declared: Any) -> bool:
-    """Whether a list has distinct names of declared properties."""
-    if type(declared) is not dict:
-        return False
-    try:
-        names = set(required)
-    except TypeError:
-        return False
-    return len(names) == len(required) and names <= declared.keys()
 
 
 STRICT_LEVELS = 500
@@ -248,7 +148,8 @@ class SchemaTree:
     """A schema and all schemas below it, each visited once."""
 
     __slots__ = (
-        "_marks",
+        "_by_keyword",
+        "_is_plain",
         "_obstacles",
         "_references",
         "answers",
@@ -256,16 +157,12 @@ class SchemaTree:
         "cut",
         "deepest",
         "explanation",
-        "has_names",
         "holders",
         "last_parent",
         "last_path",
         "nodes",
         "objects",
         "properties",
-        "shapes",
-        "untyped",
-        "unusual",
     )
 
     def __init__(self, schema: dict[str, Any], base: str = "/inputSchema") -> None:
@@ -277,13 +174,6 @@ class SchemaTree:
         """Properties at declaring positions, those of the root first."""
         self.holders: list[SchemaNode] = []
         """Schemas that contain a `$ref` or a `$dynamicRef`."""
-        self.shapes: set[SchemaShape] = set()
-        self.untyped: list[SchemaNode] = []
-        """Schemas without any of TYPE_KEYWORDS."""
-        self.unusual: set[str] = set()
-        """The marks that shapes do not show."""
-        self.has_names = False
-        """Whether references can name a schema in it, other than by a pointer."""
         self.cut: SchemaNode | None = None
         """The first schema below STRICT_LEVELS, if there is one."""
         self.answers: dict[int, Any] = {}
@@ -294,7 +184,8 @@ class SchemaTree:
         self.last_path = ""
         self._references: References | None = None
         self._obstacles: dict[int, str] | None = None
-        self._marks: frozenset[str] | None = None
+        self._by_keyword: dict[str, list[SchemaNode]] | None = None
+        self._is_plain: bool | None = None
         self.nodes.append(SchemaNode(self, schema, None, (), 1, True))
         self.deepest = _walk(self, self.nodes)
         """The nesting depth of objects and arrays; the root is level 1."""
@@ -304,15 +195,15 @@ class SchemaTree:
         nodes = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
         _walk(self, nodes)
         self.nodes += nodes
-        self._marks = None
+        if self._by_keyword is not None:  # extended, as a chain of references admits a schema at a time
+            _add_keywords(self._by_keyword, nodes)
         return nodes
 
     def release(self) -> None:
         """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
         for nodes in (self.nodes, self.objects, self.properties, self.holders):
             nodes.clear()
-        self.untyped.clear()
-        self.last_parent = self._references = None
+        self.last_parent = self._references = self._by_keyword = None
 
     @property
     def root(self) -> dict[str, Any]:
@@ -334,11 +225,24 @@ class SchemaTree:
         return self._references
 
     @property
-    def marks(self) -> frozenset[str]:
-        """Its keywords, and marks for everything unusual (see `marks_in`); computed on first use."""
-        if self._marks is None:
-            self._marks = marks_in(self)
-        return self._marks
+    def by_keyword(self) -> dict[str, list[SchemaNode]]:
+        """The schemas that use each keyword, computed on first use."""
+        if self._by_keyword is None:
+            self._by_keyword = {}
+            _add_keywords(self._by_keyword, self.nodes)
+        return self._by_keyword
+
+    @property
+    def has_names(self) -> bool:
+        """Whether references can name a schema in it, other than by a pointer."""
+        return not NAMING.isdisjoint(self.by_keyword)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the types of its values show that every dialect accepts it; computed on first use."""
+        if self._is_plain is None:
+            self._is_plain = is_plainly_valid(self.root)
+        return self._is_plain
 
     @property
     def obstacles(self) -> dict[int, str]:
@@ -378,78 +282,73 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     document order.
     """
     deepest = 1
-    objects, properties, unusual = tree.objects, tree.properties, tree.unusual
-    # Looked up once, because the loop runs for every schema.
-    shapes, add_shape = KNOWN_SHAPES, tree.shapes.add
     for node in nodes:
-        current = node.schema
-        if type(current) is not dict:
-            unusual.update((ODD, UNTYPED))
-            if type(current) is list:
-                deepest = max(deepest, node.level - 1 + nesting(current))
+        schema, level, declaring = node.schema, node.level, node.declaring
+        if type(schema) is not dict:
+            if type(schema) is list:
+                deepest = max(deepest, level - 1 + nesting(schema))
             continue
-        try:
-            shape = shapes[current.get("type"), *current, *map(type, current.values())]
-        except (KeyError, TypeError):  # TypeError: `type` is a list
-            shape = shape_of(current)
-        add_shape(shape)
-        level = node.level
         if level > deepest:
             deepest = level
-        if shape.is_leaf:
-            continue
-        declaring = node.declaring
-        if declaring and shape.describes_object:
+        if declaring and _describes_object(schema):
             if level <= STRICT_LEVELS:
-                objects.append(node)
+                tree.objects.append(node)
             elif tree.cut is None:
                 tree.cut = node
-        if shape.has_reference:
+        if "$ref" in schema or "$dynamicRef" in schema:
             tree.holders.append(node)
-        if shape.has_name:
-            tree.has_names = True
-        if shape.lacks_type:
-            tree.untyped.append(node)
-        if shape.counts:
-            mark_counts(current, shape.counts, unusual)
-        for keyword, descent in shape.containers:
-            value = current[keyword]
+        for keyword, value in schema.items():
+            kind = type(value)
             inside = 1
-            if descent == PROPERTIES and declaring:
-                entries = [Property(tree, subschema, node, name, level + 2) for name, subschema in value.items()]
-                nodes += entries
-                if level <= STRICT_LEVELS:
-                    properties += entries
-                mark_names(value, unusual)
-            elif descent == SINGLE:
-                below = declaring and keyword in _DECLARED_SINGLES
-                nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
-                continue
-            elif descent == LIST:
-                if not value:
-                    unusual.add(ODD)
-                for index, subschema in enumerate(value):
-                    if type(subschema) is dict:
-                        nodes.append(SchemaNode(tree, subschema, node, (keyword, index), level + 2, declaring))
-                    else:
-                        unusual.add(ODD)
-                        inside = max(inside, 1 + nesting(subschema))
-            elif descent >= REQUIRED:
-                if not is_list_of_scalars(descent, value, current, unusual):
+            if kind is dict:
+                if keyword in SINGLES:
+                    below = declaring and keyword in _DECLARED_SINGLES
+                    nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
+                    continue
+                if keyword == "properties" and declaring:
+                    entries = [Property(tree, subschema, node, name, level + 2) for name, subschema in value.items()]
+                    nodes += entries
+                    if level <= STRICT_LEVELS:
+                        tree.properties += entries
+                elif keyword in MAPS:
+                    inside += _add(nodes, node, keyword, value.items(), declaring and keyword in DECLARED_MAPS)
+                else:
+                    inside = nesting(value)
+            elif kind is list:
+                if keyword in LISTS:
+                    inside += _add(nodes, node, keyword, enumerate(value), declaring)
+                else:
                     inside = nesting(value)
             else:
-                below = declaring and keyword in DECLARED_MAPS
-                if descent == PROPERTIES:
-                    mark_names(value, unusual)
-                for name, subschema in value.items():
-                    if type(subschema) is dict:
-                        nodes.append(SchemaNode(tree, subschema, node, (keyword, name), level + 2, below))
-                    else:
-                        unusual.add(ODD)
-                        inside = max(inside, 1 + nesting(subschema))
+                continue
             if level + inside > deepest:
                 deepest = level + inside
     return deepest
+
+
+def _describes_object(schema: dict[str, Any]) -> bool:
+    """Whether a schema describes an object: by its `type`, or by having `properties`."""
+    kind = schema.get("type")
+    return kind == "object" or (type(kind) is list and "object" in kind) or type(schema.get("properties")) is dict
+
+
+def _add(
+    nodes: list[SchemaNode], parent: SchemaNode, keyword: str, members: Iterable[tuple[str | int, Any]], declaring: bool
+) -> int:
+    """Add the schemas in the value of a keyword; return the nesting depth of members that are no schemas."""
+    deepest = 0
+    for key, member in members:
+        if type(member) is dict:
+            nodes.append(SchemaNode(parent.tree, member, parent, (keyword, key), parent.level + 2, declaring))
+        else:
+            deepest = max(deepest, nesting(member))
+    return deepest
+
+
+def _add_keywords(by_keyword: dict[str, list[SchemaNode]], nodes: list[SchemaNode]) -> None:
+    for node in nodes:
+        for keyword in node.schema if type(node.schema) is dict else ():
+            by_keyword.setdefault(keyword, []).append(node)
 
 
 def nesting(value: Any) -> int:

@@ -452,15 +452,15 @@ _SHORT_NAMES = {address.split("/")[-2]: address for address in _KNOWN.values()}
 _MOST_ERRORS = 20
 
 
-def objections(schema: dict[str, Any], levels: int | None = None) -> list[tuple[str, str]]:
+def objections(tree: SchemaTree) -> list[tuple[str, str]]:
     """The errors of a schema as JSON Schema, each with its pointer and message; empty if valid or not judged.
 
     A schema that is nested so deep that the validator could exhaust the stack, and end the process, is not judged.
-    `levels` is its nesting depth, if it is known.
     """
+    schema = tree.root
     named = schema.get("$schema", DEFAULT)
     address = _KNOWN.get(named.partition("://")[2].removesuffix("#")) if isinstance(named, str) else DEFAULT
-    if address is None or (nesting(schema) if levels is None else levels) > STRICT_LEVELS:
+    if tree.is_plain or address is None or tree.deepest > STRICT_LEVELS:
         return []
     try:
         validator = _meta_validator(address)
@@ -473,15 +473,15 @@ def objections(schema: dict[str, Any], levels: int | None = None) -> list[tuple[
         return []
 
 
-def is_valid_in(dialect: str, schema: dict[str, Any]) -> bool:
+def is_valid_in(dialect: str, tree: SchemaTree) -> bool:
     """Whether a schema is valid in a dialect given by its short name, such as `draft-07`, whatever it declares.
 
     A schema that cannot be judged counts as valid.
     """
-    if nesting(schema) > STRICT_LEVELS:
+    if tree.is_plain or tree.deepest > STRICT_LEVELS:
         return True
     try:
-        return bool(_meta_validator(_SHORT_NAMES[dialect]).is_valid(schema))
+        return bool(_meta_validator(_SHORT_NAMES[dialect]).is_valid(tree.root))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # the library cannot read it, or panics

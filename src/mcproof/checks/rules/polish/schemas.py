@@ -260,9 +260,9 @@ def _flaw(tool: Tool) -> tuple[str, str] | None:
     schema = tool.fields.get("inputSchema")
     if schema is None or not tool.knows("/inputSchema"):
         return None
-    if type(schema) is not dict:
+    if type(schema) is not dict or tool.tree is None:
         return "", "it is not an object"
-    for pointer, message in objections(schema, tool.tree.deepest if tool.tree is not None else None):
+    for pointer, message in objections(tool.tree):
         if tool.knows_all(f"/inputSchema{pointer}"):
             return pointer, message
     if "type" in schema and schema["type"] != "object" and tool.knows_all("/inputSchema/type"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -53,14 +53,13 @@ def demand(
     since: str = FIRST,
     until: str = STATELESS,
     kinds: tuple[Kind, ...] = ("tool",),
-    marks: Iterable[str] = (),
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
     """Register a generator of problems as a rule about a `DatedItem`, a `Catalog` or an `ObservedConnection`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
-    revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
+    revision. `kinds` are those of the items that can have a problem.
     """
     revisions = tuple(revision for revision in sorted(REVISIONS) if since <= revision <= until)
 
@@ -109,7 +108,7 @@ def demand(
             same_as=same_as,
             traits=RuleTraits(
                 compares_lists=compares_lists,
-                own=SpecTraits(revisions, address_of(source, revisions[-1]), kinds, frozenset(marks)),
+                own=SpecTraits(revisions, address_of(source, revisions[-1]), kinds),
             ),
         )(check)
         return find

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
-from mcproof.checks.subjects import SERVER_ICONS, DatedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.observations.connection import ObservedConnection
-from mcproof.core.schema.keywords import ANNOTATION, header_parameters
+from mcproof.core.schema.keywords import header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
+    from mcproof.checks.subjects import DatedItem
     from mcproof.core.observations.connection import Anomaly
 
 
@@ -43,8 +43,8 @@ _SECRET_WORDS = frozenset(
 _SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
 _LONGEST_HEADER_NAME = 200
 
-_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"), marks=("icons", SERVER_ICONS))
-_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS, marks=(ANNOTATION,))
+_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"))
+_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS)
 
 
 @_icon_demand("SPEC-050", "icon-address", "warning", "basic#icons")
@@ -85,7 +85,7 @@ def icon_form(dated: DatedItem) -> Iterator[Problem]:
             yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
 
 
-@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
+@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS)
 def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` does not have the required form.
 
@@ -105,7 +105,7 @@ def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(message, f"/_meta/{escape(key)}", severity=None if vendor is None else "note")
 
 
-@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
+@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS)
 def meta_key_reserved(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` uses a prefix that is reserved for the protocol.
 
@@ -154,10 +154,12 @@ def secret_parameter_header(dated: DatedItem) -> Iterator[Problem]:
 
 def _icons(item: Item) -> Iterator[tuple[str, Any]]:
     """The icons of an item, or of the server's own description, each with its pointer."""
-    base, holder = "", item.fields
+    base: str = ""
+    holder: Any = item.fields
     if item.kind == "server":
-        base, holder = "/initialize/serverInfo", item.fields["initialize"]["serverInfo"]
-    icons = holder.get("icons")
+        introduction = item.fields.get("initialize")
+        base, holder = "/initialize/serverInfo", introduction.get("serverInfo") if type(introduction) is dict else None
+    icons = holder.get("icons") if type(holder) is dict else None
     for index, icon in enumerate(icons if isinstance(icons, list) else ()):
         yield f"{base}/icons/{index}", icon
 

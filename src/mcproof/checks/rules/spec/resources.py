@@ -86,26 +86,26 @@ def https_resource(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"clients must be able to fetch it without the server: {shown(uri)}", "/uri")
 
 
-@item_demand("SPEC-105", "mime-type-form", "note", "schema#Resource", kinds=_RESOURCES, marks=("mimeType",))
+@item_demand("SPEC-105", "mime-type-form", "note", "schema#Resource", kinds=_RESOURCES)
 def mime_type_form(dated: DatedItem) -> Iterator[Problem]:
     """A `mimeType` does not have the form `type/subtype`.
 
     Why: clients choose by it how to show the content.
     Fix: write a registered type, such as `text/markdown`.
     """
-    mime = dated.item.fields["mimeType"]
+    mime = dated.item.fields.get("mimeType")
     if isinstance(mime, str) and re.fullmatch(_MIME, mime) is None:
         yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
 
 
-@item_demand("SPEC-106", "resource-size", "note", "schema#Resource", kinds=("resource",), marks=("size",))
+@item_demand("SPEC-106", "resource-size", "note", "schema#Resource", kinds=("resource",))
 def resource_size(dated: DatedItem) -> Iterator[Problem]:
     """The `size` of a resource is not a non-negative integer.
 
     Why: clients use it to estimate how much of the context it takes; those that validate reject the list.
     Fix: write the number of bytes, or leave it out.
     """
-    size = dated.item.fields["size"]
+    size = dated.item.fields.get("size")
     is_whole = isinstance(size, int) and not isinstance(size, bool)
     if isinstance(size, float):
         is_whole = size.is_integer()
@@ -121,7 +121,6 @@ def resource_size(dated: DatedItem) -> Iterator[Problem]:
     "schema@2025-06-18#Annotations",
     category="annotations",
     kinds=_RESOURCES,
-    marks=("annotations",),
 )
 def resource_annotations(dated: DatedItem) -> Iterator[Problem]:
     """The annotations of a resource have an invalid `audience`, `priority` or `lastModified`.
@@ -132,7 +131,7 @@ def resource_annotations(dated: DatedItem) -> Iterator[Problem]:
     Fix: `audience` is a list of `user` and `assistant`, `priority` a number from 0 to 1, `lastModified` an ISO 8601
     date and time.
     """
-    annotations = dated.item.fields["annotations"]
+    annotations = dated.item.fields.get("annotations")
     if not isinstance(annotations, dict):
         if annotations is not None:
             yield Problem(f"`annotations` is {kind_of(annotations)}, not an object", "/annotations")

@@ -9,15 +9,6 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
 from mcproof.core.catalog.model import Tool
-from mcproof.core.catalog.tool_marks import (
-    NO_PARAMETERS,
-    ODD_OUTPUT,
-    ODD_ROOT,
-    OUTPUT_DIALECT,
-    OUTPUT_EXTERNAL,
-    OUTPUT_REFERENCE,
-)
-from mcproof.core.schema.keywords import EXTERNAL, ODD, REFERENCE_KEYWORDS
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
@@ -40,7 +31,7 @@ _dialect_demand = partial(_schema_demand, source="basic#schema-dialect", since=D
 _WELL_FORMED = "tool_input_schemas_well_formed"
 
 
-@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", marks=(ODD_ROOT,), same_as="tool-no-schema")
+@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", same_as="tool-no-schema")
 def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """`inputSchema` is null or another value that is not an object.
 
@@ -57,7 +48,6 @@ def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     "input-schema-type",
     "error",
     "schema#Tool.inputSchema",
-    marks=(ODD_ROOT,),
     same_as="tool-schema-not-object",
 )
 def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
@@ -72,7 +62,7 @@ def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
 
 
-@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,))
+@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS)
 def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
 
@@ -92,9 +82,7 @@ def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(message, at, name, same_as=same)
 
 
-@_schema_demand(
-    "SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,), same_as="CAT-007"
-)
+@_schema_demand("SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, same_as="CAT-007")
 def required_list(dated: DatedItem) -> Iterator[Problem]:
     """`required` of an input schema is not a list of strings.
 
@@ -115,7 +103,7 @@ def required_list(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(f"`required` has {kind_of(name)}, not only strings", f"{_INPUT}/required/{index}")
 
 
-@_validity_demand("SPEC-014", "input-schema-valid", "error", marks=(ODD,), same_as="MP005")
+@_validity_demand("SPEC-014", "input-schema-valid", "error", same_as="MP005")
 def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
 
@@ -127,11 +115,11 @@ def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """
     tool = _tool(dated)
     if tool.tree is not None and dated.revision >= DIALECTS:
-        faults = objections(tool.tree.root, tool.tree.deepest)
+        faults = objections(tool.tree)
         yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
-@_dialect_demand("SPEC-015", "schema-dialect", "note", marks=("$schema", OUTPUT_DIALECT))
+@_dialect_demand("SPEC-015", "schema-dialect", "note")
 def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
 
@@ -156,7 +144,6 @@ def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     "external-reference",
     "warning",
     "basic@2026-07-28#ref-resolution",
-    marks=(EXTERNAL, OUTPUT_EXTERNAL),
     same_as=_WELL_FORMED,
 )
 def external_reference(dated: DatedItem) -> Iterator[Problem]:
@@ -174,9 +161,7 @@ def external_reference(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(message, reference.holder.pointer, severity=severity)
 
 
-@_validity_demand(
-    "SPEC-017", "unresolved-reference", "warning", marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE), same_as=_WELL_FORMED
-)
+@_validity_demand("SPEC-017", "unresolved-reference", "warning", same_as=_WELL_FORMED)
 def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     """A reference inside a schema leads nowhere.
 
@@ -192,7 +177,6 @@ def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     "SPEC-018",
     "foreign-keyword",
     "warning",
-    marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
 def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.
@@ -222,7 +206,7 @@ def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
                 yield Problem("a list of `items` is `prefixItems` in 2020-12", f"{node.pointer}/items")
 
 
-@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS, marks=(NO_PARAMETERS,))
+@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS)
 def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     """A tool without parameters does not declare that it has none.
 
@@ -243,7 +227,6 @@ def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     "schema#Tool.outputSchema",
     since=STRUCTURED,
     until=DIALECTS,
-    marks=(ODD_OUTPUT,),
 )
 def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an output schema is not `"object"`.
@@ -261,7 +244,7 @@ def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
 
 
-@_validity_demand("SPEC-021", "output-schema-valid", "error", marks=(ODD_OUTPUT,))
+@_validity_demand("SPEC-021", "output-schema-valid", "error")
 def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
 
@@ -272,7 +255,7 @@ def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """
     tree = _tool(dated).output_tree
     if tree is not None:
-        yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
+        yield from _first(objections(tree), _OUTPUT)
 
 
 _BARE = frozenset(
@@ -318,10 +301,6 @@ def _address(named: str) -> str:
 
 def _references(dated: DatedItem) -> Iterator[Reference]:
     tool = _tool(dated)
-    if tool.tree is not None and tool.tree.holders:
-        yield from tool.tree.references.all
-    # The tree of an output schema is made on demand, and few tools have references there.
-    if OUTPUT_REFERENCE in tool.marks:
-        tree = tool.output_tree
-        if tree is not None and tree.holders:
+    for tree in filter(None, (tool.tree, tool.output_tree)):
+        if tree.holders:
             yield from tree.references.all

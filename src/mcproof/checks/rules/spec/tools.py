@@ -13,17 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.subjects import DatedCatalog, DatedItem
-from mcproof.core.catalog.model import Catalog
-from mcproof.core.catalog.tool_marks import (
-    HINTS,
-    NULL,
-    ODD_ANNOTATIONS,
-    ODD_NAME,
-    ODD_ROOT,
-    ODD_TITLE,
-    TOOL_MEMBERS,
-    UNKNOWN,
-)
+from mcproof.core.catalog.model import HINTS, TOOL_MEMBERS, Catalog
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
@@ -47,9 +37,7 @@ _ADDED = {
 """The members that a revision added. Many SDKs send `execution` in any revision, which harms nobody."""
 
 
-_hint_demand = partial(
-    item_demand, source="schema#ToolAnnotations", category="annotations", since=ANNOTATED, marks=(ODD_ANNOTATIONS,)
-)
+_hint_demand = partial(item_demand, source="schema#ToolAnnotations", category="annotations", since=ANNOTATED)
 
 
 @_hint_demand("SPEC-030", "annotation-type", "error")
@@ -91,9 +79,7 @@ def contradicting_hints(dated: DatedItem) -> Iterator[Problem]:
         yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
 
 
-@item_demand(
-    "SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED, marks=(ODD_TITLE,)
-)
+@item_demand("SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED)
 def two_titles(dated: DatedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
 
@@ -113,7 +99,6 @@ def two_titles(dated: DatedItem) -> Iterator[Problem]:
     category="naming",
     since=STRUCTURED,
     kinds=ITEMS,
-    marks=(ODD_TITLE,),
 )
 def empty_title(dated: DatedItem) -> Iterator[Problem]:
     """A title is empty.
@@ -126,9 +111,7 @@ def empty_title(dated: DatedItem) -> Iterator[Problem]:
         yield Problem("`title` is empty", "/title")
 
 
-@item_demand(
-    "SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, marks=(NULL, ODD_ANNOTATIONS), same_as="CAT-006"
-)
+@item_demand("SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, same_as="CAT-006")
 def null_member(dated: DatedItem) -> Iterator[Problem]:
     """An optional member is null.
 
@@ -146,16 +129,14 @@ def null_member(dated: DatedItem) -> Iterator[Problem]:
                 yield Problem(f"`{key}` is null", f"/annotations/{key}")
 
 
-@item_demand(
-    "SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS, marks=("execution",)
-)
+@item_demand("SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS)
 def task_support(dated: DatedItem) -> Iterator[Problem]:
     """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
 
     Why: clients ignore it, or refuse the tool.
     Fix: use `forbidden`, `optional` or `required`; leave `execution` out from revision 2026-07-28 on.
     """
-    execution = dated.item.fields["execution"]
+    execution = dated.item.fields.get("execution")
     if execution is None:
         return  # SPEC-040
     if not isinstance(execution, dict):
@@ -189,7 +170,7 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, "/execution/taskSupport", item=tool)
 
 
-@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool", marks=(UNKNOWN,))
+@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool")
 def unknown_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has a member that no revision defines.
 
@@ -231,7 +212,7 @@ _UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 
 
-@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool", marks=(ODD_NAME, ODD_ROOT))
+@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool")
 def required_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has no `name`, a name that is not a string, or no `inputSchema`.
 
@@ -256,7 +237,6 @@ def required_member(dated: DatedItem) -> Iterator[Problem]:
     "tools#tool-names",
     category="naming",
     since=DIALECTS,
-    marks=(ODD_NAME,),
     same_as="tool-name-convention",
 )
 def name_format(dated: DatedItem) -> Iterator[Problem]:
@@ -301,7 +281,7 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"several tools are named {names}", near=f"{next(iter(repeated.values())).pointer}/name")
 
 
-@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming", marks=(ODD_NAME,))
+@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming")
 def name_ends(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name starts or ends with `-` or `.`.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, identity, near, tools_that, trust_rule
-from mcproof.checks.scores.tokens import stringify
+from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
@@ -45,7 +45,7 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    defects = list(_hits(tool, tree))
+    defects = list(_hits(tree))
     if defects:
         hits = [
             {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
@@ -56,13 +56,11 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"{detail}{more}", f"{tree.base}{path}", evidence={"hits": hits})
 
 
-def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
+def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
-    # A bound that needs no encoding: nearly all schemas are far smaller.
-    if tool.may_exceed(MAX_BYTES):
-        size = len(stringify(tree.root).encode())
-        if size > MAX_BYTES:
-            yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
+    size = bytes_of(tree.root)
+    if size > MAX_BYTES:
+        yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
     if tree.deepest > MAX_LEVELS:
         yield "too_deep", "", f"the schema is nested {tree.deepest} levels deep; the limit is {MAX_LEVELS}"
     if not tree.holders:
