@@ -15,7 +15,6 @@ from mcproof.services.store.recording import (
     postpone_delivery,
     remove_delivery,
     save_watch_state,
-    watch_state,
     watch_states,
 )
 
@@ -38,11 +37,12 @@ FULL = WatchState(
 
 
 def test_a_state_is_read_as_it_was_saved(database: Database) -> None:
-    with database.writing() as connection:
-        assert watch_state(connection, "books") is None
-        for state in (FULL, EMPTY, FULL):
+    assert watch_states(database, ["books"]) == {}
+    for state in (FULL, EMPTY, FULL):
+        with database.writing() as connection:
             save_watch_state(connection, "books", state)
-            assert watch_state(connection, "books") == state
+        assert watch_states(database, ["books"]) == {"books": state}
+    with database.writing() as connection:
         save_watch_state(connection, "removed from the configuration", EMPTY)
     assert watch_states(database, ["books", "new"]) == {"books": FULL}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.services.store.database import open_database
+from mcproof.services.web.reading import StoreReader
 from mcproof.services.web.visits import Visits
 from servers.web import Web
 from services.web.visiting import visiting
@@ -20,20 +21,33 @@ if TYPE_CHECKING:
     from mcproof.services.store.database import Database
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _workers() -> Iterator[list[Visits | StoreReader]]:
+    """What starts workers in services that a test calls without ever starting or stopping them; ended in the end."""
+    started: list[Visits | StoreReader] = []
+
+    def noting(initialize: Any) -> Any:
+        def noted(workers: Any, *arguments: Any, **named: Any) -> None:
+            initialize(workers, *arguments, **named)
+            started.append(workers)
+
+        return noted
+
+    with pytest.MonkeyPatch.context() as patched:
+        for kind in (Visits, StoreReader):
+            patched.setattr(kind, "__init__", noting(kind.__init__))
+        yield started
+    for workers in started:
+        workers.close()
+
+
 @pytest.fixture(autouse=True)
-def _no_worker_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End the workers of services that a test calls without ever starting or stopping them."""
-    started: list[Visits] = []
-
-    def noted(visits: Visits, *arguments: Any, **named: Any) -> None:
-        initialize(visits, *arguments, **named)
-        started.append(visits)
-
-    initialize = Visits.__init__
-    monkeypatch.setattr(Visits, "__init__", noted)
+def _no_worker_is_left(_workers: list[Visits | StoreReader]) -> Iterator[None]:
+    """End the workers of the services that a test makes for itself."""
+    before = len(_workers)
     yield
-    for visits in started:
-        visits.close()
+    while len(_workers) > before:
+        _workers.pop().close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def test_a_run_may_bring_its_catalog(database: Database) -> None:
     assert sent.status_code == 201
     [past] = history_of(database, "books", 5).runs
     assert past.catalog is not None
-    assert json.loads(stored_catalog(database, past.catalog)) == json.loads(GOOD)
+    assert json.loads(zlib.decompress(stored_catalog(database, past.catalog))) == json.loads(GOOD)
 
 
 @pytest.mark.parametrize(

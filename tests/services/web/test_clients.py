@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 
 from mcproof.services.web import rendering
 from mcproof.services.web import server as serving
+from mcproof.services.web.access import BusyError
 from mcproof.services.web.clients import Shares, TrustedProxies
 from mcproof.services.web.protection import TimedConnection, form_fields
 from mcproof.services.web.server import WebSettings, create_service
-from mcproof.services.web.visits import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ def test_bodies_that_do_not_end_are_limited(database: Database, monkeypatch: pyt
             await asyncio.sleep(0.01)
         refused = await asyncio.to_thread(web.post, "/api/v1/lint", content=b"x" * 100_000)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "20")
-        assert "too many bodies are sent at once" in refused.json()["detail"]
+        assert "too much is asked for at once" in refused.json()["detail"]
         done.set()
         await task
 

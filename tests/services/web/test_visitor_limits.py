@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.services.web.reading import PIECE
 from mcproof.services.web.visit_jobs import GuestOutcome
-from mcproof.services.web.visits import PIECE, GuestCheck, GuestLimits
+from mcproof.services.web.visits import GuestCheck, GuestLimits
 from servers.web import FAULTS, Web
 from services.store.runs import BAD, GOOD
 from services.web.visiting import SECRET, Echo, ask, done, visited, visiting

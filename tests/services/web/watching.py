@@ -9,6 +9,7 @@ from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.core.errors import FAILED, SettingLocation
 from mcproof.runs.config import WatchEntry, Webhook
 from mcproof.runs.results import RunResult, TargetResult, Trouble
+from mcproof.services.store.run_record import record_of
 from mcproof.services.web.watch_events import ObservedRun
 from mcproof.targets.snapshots import read_snapshot
 from services.store.runs import GOOD, linted, scanned
@@ -32,7 +33,8 @@ def entry(name: str = "books", **fields: Any) -> WatchEntry:
 
 def observed(data: bytes = GOOD, *, run: Run | None = None) -> ObservedRun:
     catalog = read_snapshot(data, "books")
-    return ObservedRun(run or linted(data), data.decode(), fingerprint(catalog, known_parts(catalog)))
+    run = run or linted(data)
+    return ObservedRun(record_of(run, run.targets[0], data.decode()), fingerprint(catalog, known_parts(catalog)))
 
 
 def scan_of(data: bytes = GOOD, verdict: str | None = None) -> ObservedRun:
@@ -46,7 +48,8 @@ def scan_of(data: bytes = GOOD, verdict: str | None = None) -> ObservedRun:
 
 def unreachable(started: str = "2026-01-01T00:00:00Z") -> ObservedRun:
     result = TargetResult("books", Trouble("connection refused", None, None, None))
-    return ObservedRun(RunResult("lint", "0", [result], exit_code=FAILED, started=started))
+    run = RunResult("lint", "0", [result], exit_code=FAILED, started=started)
+    return ObservedRun(record_of(run, result, None))
 
 
 def changed(**members: Any) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-import zlib
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -306,31 +305,31 @@ def _runs_of(server: int):  # type: ignore[no-untyped-def]
     )
 
 
-def run_report(database: Database, uid: str) -> bytes:
-    """Return the run report of a run. Raises an InputError if there is none."""
+def has_run(database: Database, uid: str) -> bool:
     with database.reading() as connection:
-        report = connection.execute(select(RUNS.c.report).where(RUNS.c.uid == uid)).scalar()
+        return connection.execute(select(RUNS.c.id).where(RUNS.c.uid == uid)).scalar() is not None
+
+
+def run_report(database: Database, uid: str) -> bytes:
+    """Return the run report of a run, compressed. Raises an InputError if there is none."""
+    with database.reading() as connection:
+        report: bytes | None = connection.execute(select(RUNS.c.report).where(RUNS.c.uid == uid)).scalar()
     if report is None:
         raise InputError(f"there is no run `{uid}` in the store", file=database.label)
-    return zlib.decompress(report)
+    return report
 
 
-def stored_catalog(database: Database, digest: str) -> str:
-    """Return the text of a catalog. Raises an InputError if there is none."""
+def stored_catalog(database: Database, digest: str) -> bytes:
+    """Return the text of a catalog, compressed. Raises an InputError if there is none."""
     with database.reading() as connection:
-        compressed = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
-    if compressed is None:
+        text: bytes | None = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
+    if text is None:
         raise InputError(f"there is no catalog `{digest}` in the store", file=database.label)
-    return _catalog_text(compressed)
+    return text
 
 
 def newest_catalog(database: Database, name: str) -> str | None:
-    """Return the text of the newest catalog of a server; None if there is none."""
-    query = select(CATALOGS.c.text).join(SERVERS, SERVERS.c.surface == CATALOGS.c.hash).where(SERVERS.c.name == name)
+    """Return the hash of the newest catalog of a server; None if there is none."""
     with database.reading() as connection:
-        compressed = connection.execute(query).scalar()
-    return None if compressed is None else _catalog_text(compressed)
-
-
-def _catalog_text(compressed: bytes) -> str:
-    return zlib.decompress(compressed).decode("utf-8", "surrogatepass")
+        digest: str | None = connection.execute(select(SERVERS.c.surface).where(SERVERS.c.name == name)).scalar()
+        return digest

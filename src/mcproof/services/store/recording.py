@@ -7,26 +7,26 @@ Why events are stored with their run: docs/decisions/0059-events-in-the-transact
 from __future__ import annotations
 
 import re
-import zlib
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, false, func, insert, or_, select, update
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.runs.stored import run_document
-from mcproof.services.store.servers import LONGEST, NewRun, create_server, update_server
+from mcproof.services.store.run_record import LONGEST, RunRecord, record_of
+from mcproof.services.store.servers import create_server, update_server
 from mcproof.services.store.tables import CATALOGS, DELIVERIES, FINDINGS, RUNS, SCORES, SERVERS, WATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.runs.results import RunResult
     from mcproof.services.store.database import Database
 
 
+_COLUMNS = tuple(set(RunRecord._fields) & set(RUNS.c.keys()) - {"catalog"})
+"""The columns of a run that have the values of its record."""
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -45,18 +45,36 @@ def record_run(
 
     A server is known by `name`, or by its target. What it calls itself is only shown.
     """
-    recorded = []
-    with database.writing() as connection:
-        for result, catalog in zip(run.targets, catalogs, strict=True):
-            recorded_run = RecordedRun(str(uuid4()), _page_name(name if name is not None else result.target))
-            _record(connection, _Recording(run, result, recorded_run.name, recorded_run.uid, catalog))
-            recorded.append(recorded_run)
-    return recorded
+    records = [
+        NewRecord(str(uuid4()), name if name is not None else result.target, record_of(run, result, catalog))
+        for result, catalog in zip(run.targets, catalogs, strict=True)
+    ]
+    record_new(database, records)
+    return [RecordedRun(new.uid, _page_name(new.name)) for new in records]
 
 
-def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> str | None:
-    """Record a run under a given identity, in a transaction of the caller; return the key of its catalog."""
-    return _record(connection, _Recording(run, run.targets[0], _page_name(name), uid[:36], catalog))
+def record_known(connection: Connection, record: RunRecord, name: str, uid: str) -> None:
+    """Record a run under a given identity, in a transaction of the caller."""
+    server = create_server(connection, _page_name(name))
+    if record.digest is not None and record.catalog is not None:
+        stored = connection.execute(select(CATALOGS.c.hash).where(CATALOGS.c.hash == record.digest)).scalar()
+        if stored is None:
+            values = {"hash": record.digest, "text": record.catalog, "tools": record.tools or 0}
+            connection.execute(insert(CATALOGS).values(values))
+    values = {column: getattr(record, column) for column in _COLUMNS}
+    values |= {"uid": uid[:36], "server_id": server, "catalog": record.digest}
+    run = connection.execute(insert(RUNS).values(values).returning(RUNS.c.id)).scalar_one()
+    scores = (
+        ("grade", record.score, record.grade),
+        ("polish", record.polish, ""),
+        ("trust", record.trust, record.verdict),
+    )
+    for scheme, score, word in scores:
+        if score is not None:
+            connection.execute(insert(SCORES).values(run_id=run, scheme=scheme, score=score, word=word))
+    for rows in record.rows():
+        connection.execute(insert(FINDINGS), [{"run_id": run, **row} for row in rows])
+    update_server(connection, server, run, record)
 
 
 def _page_name(name: str) -> str:
@@ -70,8 +88,7 @@ class NewRecord(NamedTuple):
     uid: str
     name: str
     """The name of the server."""
-    run: RunResult
-    catalog: str | None
+    run: RunRecord
 
 
 def record_new(database: Database, records: Sequence[NewRecord]) -> int:
@@ -83,92 +100,9 @@ def record_new(database: Database, records: Sequence[NewRecord]) -> int:
         for record in records:
             if record.uid not in there:
                 there.add(record.uid)
-                record_known(connection, record.run, record.name, record.uid, record.catalog)
+                record_known(connection, record.run, record.name, record.uid)
                 added += 1
     return added
-
-
-class _Recording(NamedTuple):
-    run: RunResult
-    result: TargetResult
-    name: str
-    uid: str
-    catalog: str | None
-
-
-def _record(connection: Connection, recording: _Recording) -> str | None:
-    """Record one target; return the key of its catalog."""
-    server = create_server(connection, recording.name)
-    catalog = None if recording.catalog is None else _catalog_hash(connection, recording.catalog, recording.result)
-    levels = recording.result.levels()
-    tokens = recording.result.scores.tokens
-    values: dict[str, Any] = {
-        "uid": recording.uid,
-        "server_id": server,
-        "command": recording.run.command,
-        "target": recording.result.target[:2000],
-        "started": recording.run.started,
-        "seconds": recording.run.seconds,
-        "version": recording.run.version,
-        "exit_code": recording.run.exit_code,
-        "error": None if recording.result.trouble is None else str(recording.result.trouble),
-        "catalog": catalog,
-        "errors": levels["error"],
-        "warnings": levels["warning"],
-        "notes": levels["note"],
-        "tools": recording.result.counts.get("tools"),
-        "tokens": None if tokens is None else tokens.total,
-        "report": _compressed(
-            "".join(run_document(recording.run._replace(targets=[recording.result], is_single=True)))
-        ),
-    }
-    run_id = connection.execute(insert(RUNS).values(values).returning(RUNS.c.id)).scalar_one()
-    scores = [{"run_id": run_id, **score} for score in _scores(recording.result)]
-    if scores:
-        connection.execute(insert(SCORES), scores)
-    findings = [{"run_id": run_id, **finding} for finding in _findings(recording.result)]
-    if findings:
-        connection.execute(insert(FINDINGS), findings)
-    update_server(connection, NewRun(run_id, server, recording.run, recording.result, catalog))
-    return catalog
-
-
-def _catalog_hash(connection: Connection, text: str, result: TargetResult) -> str:
-    """Return the key of a catalog, stored if it is new."""
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    stored = connection.execute(select(CATALOGS.c.hash).where(CATALOGS.c.hash == digest)).scalar()
-    if stored is None:
-        values = {"hash": digest, "text": _compressed(text), "tools": result.counts.get("tools", 0)}
-        connection.execute(insert(CATALOGS).values(values))
-    return digest
-
-
-def _scores(result: TargetResult) -> Iterator[dict[str, Any]]:
-    grade, _, _, polish = result.scores
-    if grade is not None:
-        yield {"scheme": "grade", "score": grade.score, "word": grade.letter}
-    if polish is not None:
-        yield {"scheme": "polish", "score": polish, "word": ""}
-    if result.payload.kind == "scan" and result.payload.trust is not None:
-        yield {"scheme": "trust", "score": result.payload.trust.score, "word": result.payload.trust.verdict}
-
-
-def _findings(result: TargetResult) -> Iterator[dict[str, Any]]:
-    for number, finding in enumerate(result.findings):
-        yield {
-            "number": number,
-            "rule": finding.rule.id,
-            "level": finding.rule.level,
-            "severity": finding.rule.severity,
-            "subject": finding.subject[:LONGEST],
-            "pointer": finding.pointer,
-            "message": finding.message,
-            "fingerprint": finding.fingerprint[:64],
-        }
-
-
-def _compressed(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
 BATCH = 200
@@ -268,12 +202,6 @@ def watch_states(database: Database, names: Iterable[str]) -> dict[str, WatchSta
     with database.reading() as connection:
         rows = connection.execute(select(WATCHES)).all()
     return {row.name: _state(row) for row in rows if row.name in wanted}
-
-
-def watch_state(connection: Connection, name: str) -> WatchState | None:
-    """Return the state of a watch; None if it has not run yet."""
-    row = connection.execute(select(WATCHES).where(WATCHES.c.name == name)).first()
-    return None if row is None else _state(row)
 
 
 def save_watch_state(connection: Connection, name: str, state: WatchState) -> None:

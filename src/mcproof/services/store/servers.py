@@ -39,24 +39,11 @@ from mcproof.services.store.tables import BREAKING, DAYS, FIRING, SERVERS, TALLI
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.runs.results import RunResult, TargetResult
     from mcproof.services.store.database import Database
+    from mcproof.services.store.run_record import RunRecord
 
 
-LONGEST = 500
-"""The most characters of a name or a subject in a column; the run report has them in full."""
 _LONGEST_WORD, _MOST_WORDS = 60, 40
-
-
-class NewRun(NamedTuple):
-    """A run that was just inserted."""
-
-    id: int
-    server: int
-    run: RunResult
-    result: TargetResult
-    catalog: str | None
-    """The hash of its catalog."""
 
 
 def create_server(connection: Connection, name: str) -> int:
@@ -72,40 +59,38 @@ def create_server(connection: Connection, name: str) -> int:
     return server
 
 
-def update_server(connection: Connection, new: NewRun) -> None:
-    """Show what a run has checked at its server; an older run, from another store, only counts."""
-    row = connection.execute(select(SERVERS).where(SERVERS.c.id == new.server)).one()
-    result, grade = new.result, new.result.scores.grade
-    _count_day(connection, new)
+def update_server(connection: Connection, server: int, run: int, record: RunRecord) -> None:
+    """Show what a new run has checked at its server; an older run, from another store, only counts."""
+    row = connection.execute(select(SERVERS).where(SERVERS.c.id == server)).one()
+    _count_day(connection, record)
     values: dict[str, Any] = {"runs": row.runs + 1}
-    if row.last_seen is not None and row.last_seen > new.run.started:
-        connection.execute(update(SERVERS).where(SERVERS.c.id == new.server).values(values))
+    if row.last_seen is not None and row.last_seen > record.started:
+        connection.execute(update(SERVERS).where(SERVERS.c.id == server).values(values))
         return
-    values |= {"last_run": new.id, "last_seen": new.run.started, "is_reachable": result.trouble is None}
-    if result.trouble is None:
-        values |= {"title": result.title[:LONGEST], "tools": result.counts.get("tools")}
-    if new.catalog is not None:
-        values["surface"] = new.catalog
-    if result.scores.tokens is not None:
-        values["tokens"] = result.scores.tokens.total
-    if grade is not None:
-        values |= {"grade": grade.letter, "score": grade.score}
-        values["change"] = None if row.score == UNKNOWN else grade.score - row.score
-    if result.payload.kind == "scan" and result.payload.trust is not None:
-        values |= {"trust": result.payload.trust.score, "verdict": result.payload.trust.verdict}
+    values |= {"last_run": run, "last_seen": record.started, "is_reachable": record.error is None}
+    if record.error is None:
+        values |= {"title": record.title, "tools": record.tools}
+    if record.digest is not None:
+        values["surface"] = record.digest
+    if record.tokens is not None:
+        values["tokens"] = record.tokens
+    if record.score is not None:
+        values |= {"grade": record.grade, "score": record.score}
+        values["change"] = None if row.score == UNKNOWN else record.score - row.score
+    if record.trust is not None:
+        values |= {"trust": record.trust, "verdict": record.verdict}
     if changes := "; ".join(_changes(row, values)):
-        values |= {"changed": new.run.started, "changes": changes}
-    connection.execute(update(SERVERS).where(SERVERS.c.id == new.server).values(values))
+        values |= {"changed": record.started, "changes": changes}
+    connection.execute(update(SERVERS).where(SERVERS.c.id == server).values(values))
     for kind in ("grade", "verdict"):
         _move(connection, kind, getattr(row, kind), values.get(kind, getattr(row, kind)))
-    if result.trouble is None:
-        _index_words(connection, new.server, result.title)
-        _update_firing(connection, new)
-    if result.payload.kind == "compat":
-        clients = [outcome.client for outcome in result.payload.outcomes if outcome.verdict == "breaks"]
-        connection.execute(delete(BREAKING).where(BREAKING.c.server_id == new.server))
-        if clients:
-            connection.execute(insert(BREAKING), [{"server_id": new.server, "client": client} for client in clients])
+    if record.error is None:
+        _index_words(connection, server, record.title)
+        _update_firing(connection, server, record)
+    if record.breaking is not None:
+        connection.execute(delete(BREAKING).where(BREAKING.c.server_id == server))
+        if record.breaking:
+            connection.execute(insert(BREAKING), [{"server_id": server, "client": name} for name in record.breaking])
 
 
 def _changes(row: Row[Any], values: dict[str, Any]) -> Iterator[str]:
@@ -122,17 +107,14 @@ def _changes(row: Row[Any], values: dict[str, Any]) -> Iterator[str]:
         yield "its catalog changed"
 
 
-def _update_firing(connection: Connection, new: NewRun) -> None:
+def _update_firing(connection: Connection, server: int, record: RunRecord) -> None:
     """Replace the rules that fire, of those that ran."""
-    ran = [{"of_rule": rule.id} for rule in new.run.rules]
-    if ran:
-        gone = delete(FIRING).where(FIRING.c.server_id == new.server, FIRING.c.rule == bindparam("of_rule"))
-        connection.execute(gone, ran)
-    names = {rule.id for rule in new.run.rules}
+    if record.rules:
+        gone = delete(FIRING).where(FIRING.c.server_id == server, FIRING.c.rule == bindparam("of_rule"))
+        connection.execute(gone, [{"of_rule": rule} for rule in record.rules])
+    ran = set(record.rules)
     firing = [
-        {"server_id": new.server, "rule": rule, "findings": count}
-        for rule, count in new.result.by_rule().items()
-        if rule in names
+        {"server_id": server, "rule": rule, "findings": count} for rule, count in record.firing.items() if rule in ran
     ]
     if firing:
         connection.execute(insert(FIRING), firing)
@@ -166,9 +148,9 @@ def _count(connection: Connection, kind: str, word: str, step: int) -> None:
         connection.execute(insert(TALLIES).values(kind=kind, word=word, servers=step))
 
 
-def _count_day(connection: Connection, new: NewRun) -> None:
-    day, grade = new.run.started[:10], new.result.scores.grade
-    graded, points = (0, 0) if grade is None else (1, grade.score)
+def _count_day(connection: Connection, record: RunRecord) -> None:
+    day = record.started[:10]
+    graded, points = (0, 0) if record.score is None else (1, record.score)
     values = {"runs": DAYS.c.runs + 1, "graded": DAYS.c.graded + graded, "points": DAYS.c.points + points}
     if not connection.execute(update(DAYS).where(DAYS.c.day == day).values(values)).rowcount:
         connection.execute(insert(DAYS).values(day=day, runs=1, graded=graded, points=points))

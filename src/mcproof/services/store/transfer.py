@@ -15,6 +15,7 @@ from mcproof.core.errors import InputError, McproofError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.stored import read_run
 from mcproof.services.store.recording import BATCH, NewRecord, record_new
+from mcproof.services.store.run_record import record_of
 from mcproof.services.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS
 
 if TYPE_CHECKING:
@@ -137,9 +138,10 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
             for record in map(json.loads, batch):
                 run = read_run(json.dumps(record["report"]).encode(), file)
                 catalog = catalogs.get(record["catalog"] or "")
-                records.append(NewRecord(record["uid"], record["server"], run, catalog))
-            new = record_new(database, records)
-            added, known = added + new, known + len(records) - new
+                new = record_of(run, run.targets[0], catalog)
+                records.append(NewRecord(record["uid"], record["server"], new))
+            count = record_new(database, records)
+            added, known = added + count, known + len(records) - count
     return Imported(added, known)
 
 

@@ -34,7 +34,7 @@ from mcproof.runs.requests import (
     TargetSelection,
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
-from mcproof.runs.stored import run_document
+from mcproof.services.store.run_record import RunRecord, record_of
 from mcproof.services.sweep.registry import SweepTarget
 from mcproof.services.sweep.results import (
     CHECKED,
@@ -80,18 +80,6 @@ class SweepPlan(NamedTuple):
 
 
 @record()
-class StoredResult(NamedTuple):
-    """A result for the store: its report and the text of the catalog."""
-
-    report: str
-    catalog: str | None
-
-    @classmethod
-    def of_run(cls, run: RunResult, catalog: Catalog | None) -> StoredResult:
-        return cls("".join(run_document(run)), None if catalog is None else catalog_text(catalog))
-
-
-@record()
 class SweepTask(NamedTuple):
     """A target to check, for the n-th time."""
 
@@ -117,7 +105,7 @@ class Attempt(NamedTuple):
     outcome: str
     wait: float | None = None
     """Seconds to wait at least before another try; None if no try would help."""
-    stored: tuple[StoredResult, ...] = ()
+    stored: tuple[RunRecord, ...] = ()
 
 
 class _Work:
@@ -167,11 +155,11 @@ class _Work:
             run = execute(request)
             more |= members(run.targets[0])
             if self.plan.records and catalog is not None:
-                stored = (*stored, StoredResult.of_run(run, catalog))
+                stored = (*stored, record_of(run, run.targets[0], catalog_text(catalog)))
         line = checked_row(task.target, result, more, timer.timing(task.attempt))
         return Attempt(line, CHECKED, stored=stored)
 
-    def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[StoredResult, ...]:
+    def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[RunRecord, ...]:
         """Return the result for the store, as `lint --record` has it; empty if it is not recorded.
 
         It has no notices: what one target does not need, such as an ignore, another may.
@@ -188,7 +176,7 @@ class _Work:
             started=timer.started,
             seconds=timer.seconds,
         )
-        return (StoredResult.of_run(run, catalog),)
+        return (record_of(run, result, None if catalog is None else catalog_text(catalog)),)
 
     def failed(self, task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
         """Return the attempt for a target that could not be checked."""

@@ -443,16 +443,10 @@ class RecordingSink:
             not is_last and len(self._waiting) < _TOGETHER and monotonic() - self._since < _WAITING
         ):
             return
-        from mcproof.runs.stored import read_run
         from mcproof.services.store.recording import NewRecord, record_new
 
         records = [
-            NewRecord(
-                str(uuid5(self._sweep, f"{target.key:016x}/{number}")),
-                target.name or target.label,
-                read_run(stored.report.encode(), "report"),
-                stored.catalog,
-            )
+            NewRecord(str(uuid5(self._sweep, f"{target.key:016x}/{number}")), target.name or target.label, stored)
             for target, attempt in self._waiting
             for number, stored in enumerate(attempt.stored)
         ]

@@ -46,6 +46,23 @@ PROBLEM_SCHEMA: dict[str, Any] = {
 }
 
 
+RETRY_SECONDS = 20
+"""When a client that is refused may try again."""
+
+
+class BusyError(Exception):
+    """Too much is asked for at once."""
+
+    def __init__(self, *, is_client: bool) -> None:
+        super().__init__()
+        self.is_client = is_client
+        """Whether this client asks for too much, and not all clients together."""
+
+    @property
+    def status(self) -> int:
+        return 429 if self.is_client else 503
+
+
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors of a route in the OpenAPI document."""
     content = {PROBLEM: {"schema": PROBLEM_SCHEMA}}
@@ -80,6 +97,11 @@ def add_problem_handlers(app: FastAPI) -> None:
         assert isinstance(error, McproofError)  # noqa: S101
         return problem(request, 400 if isinstance(error, UsageError) else 503, error.message)
 
+    async def busy(request: Request, error: Exception) -> Response:
+        assert isinstance(error, BusyError)  # noqa: S101
+        headers = {"retry-after": str(RETRY_SECONDS)}
+        return problem(request, error.status, "too much is asked for at once; try again later", headers)
+
     async def crashed(request: Request, _: Exception) -> Response:
         return problem(request, 500, "this is a defect of mcproof; the log has more")
 
@@ -87,6 +109,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(McproofError, failed)
+    app.add_exception_handler(BusyError, busy)
 
 
 OPTIONAL_SCOPES = ("read", "lint")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from mcproof.services.web.access import problem
-from mcproof.services.web.visits import BusyError
+from mcproof.services.web.access import BusyError, problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 _MINUTE = 60.0
 _MOST_CLIENTS = 10_000
 """How many clients are remembered; the one seen longest ago is forgotten first."""
-RETRY_SECONDS = 20
-"""When a client that is refused may try again."""
 
 
 def client_of(scope: Scope) -> str:

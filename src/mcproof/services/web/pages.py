@@ -10,25 +10,34 @@ import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 
 from mcproof.checks.clients.profiles import known_profiles
 from mcproof.checks.rule import VERDICTS, Rule, all_rules, find_rule
 from mcproof.checks.rulebook import cases_of, facts_of, sentence
 from mcproof.checks.scores.grade import LETTERS
-from mcproof.core.errors import InputError, McproofError, UsageError
+from mcproof.core.console import safe
+from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.report.html.page import contract_matrix, document
-from mcproof.report.phrases import CHANGE_WORDS
-from mcproof.runs import execute
-from mcproof.runs.requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
-from mcproof.runs.stored import read_run
-from mcproof.services.store.queries import PastRun, history_of, newest_catalog, run_report, stored_catalog
+from mcproof.report.html.page import content_policy
+from mcproof.services.store.queries import (
+    History,
+    PastRun,
+    has_run,
+    history_of,
+    newest_catalog,
+    run_report,
+    stored_catalog,
+)
 from mcproof.services.store.servers import (
+    ListedServer,
     ServerFilter,
     every_server,
     find_server,
@@ -38,45 +47,16 @@ from mcproof.services.store.servers import (
     recent_days,
     totals,
 )
+from mcproof.services.web.access import BusyError
+from mcproof.services.web.clients import client_of
+from mcproof.services.web.reading import pieces
 from mcproof.services.web.rendering import asset, grade_bars, render, score_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.checks.findings import ReportedFinding
     from mcproof.services.store.database import Database
-
-
-MOST = 200
-"""How many changes a page shows."""
-
-
-class CatalogChanges(NamedTuple):
-    """The changes between two catalogs, what breaks callers first."""
-
-    changes: list[ReportedFinding]
-    total: int
-    problem: str = ""
-    """Why they cannot be compared."""
-
-    @staticmethod
-    def word(change: ReportedFinding) -> str:
-        return CHANGE_WORDS[change.level]
-
-
-def catalog_changes(old: str, new: str) -> CatalogChanges:
-    """Compare two catalogs."""
-    try:
-        run = execute(DiffRequest(_selection(old), _selection(new), settings=SettingsSource(is_disabled=True)))
-    except McproofError as error:
-        return CatalogChanges([], 0, error.message)
-    order = {"error": 0, "warning": 1, "note": 2}
-    found = sorted(run.targets[0].findings, key=lambda each: order[each.level])
-    return CatalogChanges(found[:MOST], len(found))
-
-
-def _selection(text: str) -> TargetSelection:
-    return TargetSelection(documents=(CatalogDocument("catalog", text.encode("utf-8", "surrogatepass")),))
+    from mcproof.services.web.reading import StoreReader
 
 
 _Text = Annotated[str, Query(max_length=500)]
@@ -190,37 +170,75 @@ def json_export(request: Request) -> Response:
     return StreamingResponse(parts(), media_type="application/json", headers=headers)
 
 
-def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> str:
-    """Show a server: its newest state, what is wrong, its history, what changed between two runs, its badge."""
-    database: Database = request.app.state.database
+class _ServerFacts(NamedTuple):
+    """What the store has of a server, besides its reports and catalogs."""
+
+    server: ListedServer
+    history: History
+    firing: list[_Firing]
+
+
+def _server_facts(database: Database, name: str) -> _ServerFacts | None:
     server = find_server(database, name)
-    if server is None:
+    return (
+        None if server is None else _ServerFacts(server, history_of(database, name, _HISTORY), _firing(database, name))
+    )
+
+
+async def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> str:
+    """Show a server: its newest state, what is wrong, its history, what changed between two runs, its badge."""
+    facts = await run_in_threadpool(_server_facts, request.app.state.database, name)
+    if facts is None:
         raise HTTPException(404, "there is no such server")
-    history = history_of(database, name, _HISTORY)
-    runs = list(reversed(history.runs))
+    runs = facts.history.runs[::-1]
     older, newer = _chosen(runs, a, b)
-    changes = None
-    if older is not None and newer is not None and older.catalog and newer.catalog:
-        old, new = (stored_catalog(database, str(each.catalog)) for each in (older, newer))
-        changes = catalog_changes(old, new)
-    proof = next((each for each in runs if each.command == "prove" and not each.error), None)
-    scores = [(each.started[:10], float(each.score)) for each in history.runs if each.score is not None]
+    changes = None if older is None or newer is None else await _changes(request, older.catalog, newer.catalog)
+    promises = None
+    proof = next((run for run in runs if run.command == "prove" and not run.error), None)
+    if proof is not None:
+        promises = await _part(request, "contract", (proof.uid,), _report_of(request, proof.uid))
+    scores = [(run.started[:10], float(run.score)) for run in facts.history.runs if run.score is not None]
     return render(
         "server.html",
         request,
-        server=server,
-        history=history,
+        server=facts.server,
+        history=facts.history,
         runs=runs,
         trend=score_line(scores),
         older=older,
         newer=newer,
         changes=changes,
-        firing=_firing(database, name),
-        reports=list({run.command: run for run in history.runs}.values())[::-1],
+        firing=facts.firing,
+        reports=list({run.command: run for run in facts.history.runs}.values())[::-1],
         proof=proof,
-        promises=None if proof is None else contract_matrix(read_run(run_report(database, proof.uid), "the run")),
+        promises=promises,
         base=str(request.base_url).rstrip("/"),
     )
+
+
+async def _changes(request: Request, old: str | None, new: str | None) -> Markup | None:
+    """The table of the changes between two catalogs; None if one of them is missing."""
+    if not old or not new:
+        return None
+    database: Database = request.app.state.database
+    catalogs = lambda: (stored_catalog(database, old), stored_catalog(database, new))  # noqa: E731
+    return await _part(request, "changes", (old, new), catalogs)
+
+
+def _report_of(request: Request, uid: str) -> Callable[[], tuple[bytes, ...]]:
+    return lambda: (run_report(request.app.state.database, uid),)
+
+
+async def _part(request: Request, kind: str, key: tuple[str, ...], load: Callable[[], tuple[bytes, ...]]) -> Markup:
+    """A part of a page that a worker draws, or why it cannot be shown; the rest of the page is shown in any case."""
+    reader: StoreReader = request.app.state.reader
+    try:
+        outcome = await reader.read(client_of(request.scope), kind, key, load)
+    except BusyError:
+        return Markup('<p class="aside">Too much is asked for at once: load the page again in a minute.</p>')
+    if outcome.problem:
+        return Markup('<p class="aside">This cannot be shown: {}.</p>').format(safe(outcome.problem[:1000]))
+    return Markup(outcome.text)  # noqa: S704 (a template has made it, with escaping)
 
 
 class _Firing(NamedTuple):
@@ -249,25 +267,31 @@ def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRu
     return (older, listed[0]) if older is not None else (None, None)
 
 
-def run_page(request: Request, uid: str) -> Response:
+async def run_page(request: Request, uid: str) -> Response:
     """Show the whole report of a run: the page that `--format html` writes, with its own policy."""
-    try:
-        data = run_report(request.app.state.database, uid)
-    except InputError:
-        raise HTTPException(404, "there is no such run") from None
-    text = "".join(document(read_run(data, "the run")))
-    policy = text.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
-    from html import unescape
+    if not await run_in_threadpool(has_run, request.app.state.database, uid):
+        raise HTTPException(404, "there is no such run")
+    reader: StoreReader = request.app.state.reader
+    outcome = await reader.read(client_of(request.scope), "page", (uid,), _report_of(request, uid))
+    if outcome.problem:
+        raise HTTPException(outcome.status, f"the report cannot be shown: {outcome.problem}")
+    headers = {"content-security-policy": f"{content_policy('report.css', 'report.js')}; frame-ancestors 'none'"}
+    first, *others = islice(pieces(outcome.data), 2)
+    if not others or not others[0]:
+        return HTMLResponse(first, headers=headers)
+    return StreamingResponse(pieces(outcome.data), media_type="text/html; charset=utf-8", headers=headers)
 
-    return HTMLResponse(text, headers={"content-security-policy": f"{unescape(policy)}; frame-ancestors 'none'"})
 
-
-def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
+async def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
     """Compare two servers: their numbers, and how their catalogs differ."""
-    database: Database = request.app.state.database
-    servers = [find_server(database, name) if name else None for name in (a, b)]
-    newest = [None if each is None else newest_catalog(database, each.name) for each in servers]
-    changes = catalog_changes(newest[0], newest[1]) if newest[0] is not None and newest[1] is not None else None
+
+    def facts() -> tuple[list[ListedServer | None], list[str | None]]:
+        database: Database = request.app.state.database
+        servers = [find_server(database, name) if name else None for name in (a, b)]
+        return servers, [None if server is None else newest_catalog(database, server.name) for server in servers]
+
+    servers, newest = await run_in_threadpool(facts)
+    changes = await _changes(request, *newest)
     return render("compare.html", request, a=a, b=b, servers=servers, changes=changes)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -15,13 +16,12 @@ from fastapi import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcproof.services.web.access import problem
-from mcproof.services.web.clients import RETRY_SECONDS, Share, client_of, is_within
-from mcproof.services.web.visits import BusyError
+from mcproof.services.web.access import BusyError, problem
+from mcproof.services.web.clients import Share, client_of, is_within
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Hashable, Sequence
+    from collections.abc import AsyncIterator, Hashable, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -171,11 +171,12 @@ def _is_same_origin(request: Request, host: str) -> bool:
     return origin is None or origin.partition("://")[2].lower() == host
 
 
-async def read_body(request: Request, most: int, what: str) -> bytes:
-    """Return the body.
+@asynccontextmanager
+async def whole_body(request: Request, most: int, what: str) -> AsyncIterator[bytes]:
+    """Read the body, which counts as its client's until the end of the block.
 
-    Raises an HTTPException: 413 once it has more than `most` bytes, 400 if it ends early, 429 or 503 if its client, or
-    all clients, send too much at once.
+    Raises an HTTPException: 413 once it has more than `most` bytes, 400 if it ends early; and BusyError if its client,
+    or all clients, send too much at once.
     """
     body = bytearray()
     unread: Shares = request.app.state.unread_bodies
@@ -188,11 +189,7 @@ async def read_body(request: Request, most: int, what: str) -> bytes:
                 body += part
         except ClientDisconnect:  # the response reaches nobody, but it is logged as what it is
             raise HTTPException(400, "the body of the request is not complete") from None
-        except BusyError as error:
-            status = 429 if error.is_client else 503
-            headers = {"retry-after": str(RETRY_SECONDS)}
-            raise HTTPException(status, "too many bodies are sent at once", headers) from None
-        return bytes(body)
+        yield bytes(body)
 
 
 HEAD, BODY, READING = "head", "body", "reading"

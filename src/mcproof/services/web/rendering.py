@@ -13,17 +13,18 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
-from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from mcproof import __version__
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.report.html.page import page_environment
 from mcproof.report.phrases import GRADE_TONES, TONES
 from mcproof.services.store.servers import ListedServer, Totals, find_server
+from mcproof.services.web.reading import templates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jinja2 import Environment
 
 
 def tone_of(letter: str) -> str:
@@ -44,12 +45,9 @@ _KINDS = {
 @cache
 def web_environment() -> Environment:
     """Return the environment of the report with the templates of this package."""
-    shared = page_environment()
-    pages = shared.overlay(
-        loader=ChoiceLoader([PackageLoader("mcproof.services.web"), shared.loader or PackageLoader("mcproof")])
-    )
+    pages = templates()
     pages.filters["path"] = lambda text: quote(text, safe="")
-    icon = shared.get_template("icon.svg").render(colour="#1f4fa3", letter="m")
+    icon = pages.get_template("icon.svg").render(colour="#1f4fa3", letter="m")
     pages.globals.update(
         version=__version__, tone_of=tone_of, verdict_tones=TONES, icon=f"data:image/svg+xml,{quote(icon)}"
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from uuid import uuid4
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response, Security
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, create_model
 from starlette.concurrency import run_in_threadpool
@@ -19,13 +18,13 @@ from starlette.concurrency import run_in_threadpool
 from mcproof.checks.rule import all_rules, find_rule
 from mcproof.checks.rulebook import rule_record
 from mcproof.client.http.policy import RefusedAddressError
-from mcproof.core.errors import InputError, UsageError
-from mcproof.runs.stored import read_run
+from mcproof.core.errors import UsageError
+from mcproof.runs.codec import decode
 from mcproof.services.store.database import BUSY_SECONDS
-from mcproof.services.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report
+from mcproof.services.store.queries import PastRun, StoredFinding, has_run, list_findings, list_runs, run_report
 from mcproof.services.store.recording import record_known
+from mcproof.services.store.run_record import LONGEST, RunRecord
 from mcproof.services.store.servers import (
-    LONGEST,
     MOST,
     PAGE,
     SORTS,
@@ -35,30 +34,22 @@ from mcproof.services.store.servers import (
     list_servers,
 )
 from mcproof.services.web.access import problem_responses, token_of
-from mcproof.services.web.clients import RETRY_SECONDS
 from mcproof.services.web.health import store_status
-from mcproof.services.web.protection import read_body
+from mcproof.services.web.protection import whole_body
+from mcproof.services.web.reading import pieces
 from mcproof.services.web.visit_jobs import COMMANDS, LARGEST_CATALOG
 from mcproof.services.web.visitor_pages import api_job, start_visit, url_guard
-from mcproof.services.web.visits import BusyError
-from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.runs.results import RunResult
     from mcproof.services.store.database import Database
+    from mcproof.services.web.reading import StoreReader
 
 
 recording_router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 401, 403, 413, 422, 429, 503))
 MOST_BYTES = 20 * 1024 * 1024
 """The most bytes of a run report with its catalog."""
-_NOT_RECORDED = ("diff", "run")
-"""Commands whose results are not about one server."""
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
-_CLOCK_SKEW = timedelta(minutes=5)
-_LARGEST = 2**31 - 1
-"""The largest number that every kind of store has room for."""
 _TOKEN = Security(HTTPBearer(auto_error=False, scheme_name="token", description="From `mcproof serve token create`."))
 """Describes the token in the OpenAPI document; `TokenCheck` has checked it."""
 _BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
@@ -88,14 +79,17 @@ async def record(request: Request, name: str) -> JSONResponse:
         raise HTTPException(403, f"the token `{token.name}` is not for this server")
     if not name.strip() or len(name) > LONGEST or not name.isprintable():
         raise HTTPException(422, f"the name of a server has 1 to {LONGEST} printable characters")
-    body = await read_body(request, MOST_BYTES, "a run report")
+    reader: StoreReader = request.app.state.reader
+    async with whole_body(request, MOST_BYTES, "a run report") as body:
+        outcome = await reader.read_once("record", body)
+    if outcome.problem:
+        raise HTTPException(outcome.status, outcome.problem)
 
     def recorded() -> str:
-        report, catalog = _parts(body)
-        run = _checked(report)
+        run = decode(RunRecord, json.loads(outcome.text))
         uid = str(uuid4())
         with request.app.state.database.writing() as connection:
-            record_known(connection, run, name, uid, catalog if run.targets[0].trouble is None else None)
+            record_known(connection, run, name, uid)
         return uid
 
     uid = await _in_turn(request, recorded)
@@ -114,53 +108,6 @@ async def _in_turn(request: Request, write: Callable[[], str]) -> str:
         return await run_in_threadpool(write)
     finally:
         turn.release()
-
-
-def _parts(body: bytes) -> tuple[bytes, str | None]:
-    """Return the run report of a body, and the text of the catalog if there is one."""
-    try:
-        document = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise HTTPException(400, "not JSON") from None
-    if not isinstance(document, dict) or "report" not in document:
-        return body, None
-    catalog = document.get("catalog")
-    if catalog is None:
-        return json.dumps(document["report"]).encode(), None
-    text = json.dumps(catalog, indent=2) + "\n"
-    try:
-        read_snapshot(text.encode(), "catalog")
-    except InputError as error:
-        raise HTTPException(422, str(error)) from None
-    return json.dumps(document["report"]).encode(), text
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(word)
-
-
-def _checked(report: bytes) -> RunResult:
-    """Return a run that may be recorded.
-
-    Raises an HTTPException if it is not about one server, is from the future, or has numbers that cannot be stored.
-    """
-    try:
-        run = read_run(report, "report")
-    except InputError as error:
-        raise HTTPException(422, error.message) from None
-    if run.command in _NOT_RECORDED or len(run.targets) != 1:
-        raise HTTPException(422, "a run of one server is needed: one target of a command that has --record")
-    try:
-        started = datetime.strptime(run.started, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        raise HTTPException(422, "`timings.started` is not a time such as 2026-01-31T12:00:00Z") from None
-    if started > datetime.now(UTC) + _CLOCK_SKEW:
-        raise HTTPException(422, "`timings.started` is in the future")
-    (result,) = run.targets
-    tokens = result.scores.tokens
-    if any(number > _LARGEST for number in (*result.counts.values(), tokens.total if tokens is not None else 0)):
-        raise HTTPException(422, f"the number of items or tokens is larger than {_LARGEST:,}")
-    return run
 
 
 router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 422, 429, 503))
@@ -294,9 +241,9 @@ def server(request: Request, name: str) -> Response:
 @router.get("/runs/{uid}", responses=problem_responses(404))
 def run(request: Request, uid: str) -> Response:
     """Return the run report of a run, as `--report` writes it."""
-    if list_findings(_database(request), uid, size=1) is None:
+    if not has_run(_database(request), uid):
         raise HTTPException(404, "there is no such run")
-    return Response(run_report(_database(request), uid), media_type="application/json")
+    return StreamingResponse(pieces(run_report(_database(request), uid)), media_type="application/json")
 
 
 @router.get("/runs/{uid}/findings", response_model=FindingsModel, responses=problem_responses(404))
@@ -340,14 +287,11 @@ async def check(request: Request, command: str) -> Response:
     if command not in COMMANDS:
         raise HTTPException(404, f"there is no such command; there are {', '.join(COMMANDS)}")
     try:
-        job = api_job(command, await read_body(request, LARGEST_CATALOG, "a catalog"), url_guard(request))
+        async with whole_body(request, LARGEST_CATALOG, "a catalog") as body:
+            job = api_job(command, body, url_guard(request))
     except RefusedAddressError as error:
         raise HTTPException(422, error.message) from None
-    try:
-        visit = start_visit(request, job, is_kept=bool(job.url))
-    except BusyError as busy:
-        status = 429 if busy.is_client else 503
-        raise HTTPException(status, "too many checks run already", {"retry-after": str(RETRY_SECONDS)}) from None
+    visit = start_visit(request, job, is_kept=bool(job.url))
     outcome = await visit.finished()
     if outcome.failure:
         raise HTTPException(_FAILURES.get(outcome.failure, 400), outcome.message)

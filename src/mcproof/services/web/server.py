@@ -34,6 +34,7 @@ from mcproof.services.web.protection import (
     ResponseHeaders,
     TimedConnection,
 )
+from mcproof.services.web.reading import StoreReader
 from mcproof.services.web.rendering import router as badges
 from mcproof.services.web.rest import recording_router as recorded_runs
 from mcproof.services.web.rest import router as rest_api
@@ -51,9 +52,11 @@ if TYPE_CHECKING:
 
 
 MEBIBYTE = 1024 * 1024
-BODIES_OF_CLIENT, BODIES = 16 * MEBIBYTE, 128 * MEBIBYTE
-"""How much of unfinished bodies is kept, of one client and of all."""
+BODIES_OF_CLIENT, BODIES = 32 * MEBIBYTE, 128 * MEBIBYTE
+"""How much of bodies is kept until they are read and understood, of one client and of all."""
 CONNECTIONS_OF_CLIENT, CONNECTIONS = 128, 2000
+READS_OF_CLIENT, READS = 4, 32
+"""How many reports and catalogs wait to be read, of one client and of all."""
 RESERVED = 200
 """Files that the service opens besides connections: the store, processes of checks, their pipes."""
 DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
@@ -95,6 +98,8 @@ def create_service(
         lambda outcome: metrics.increase("mcproof_visits_total", outcome=outcome.failure or "checked"),
     )
 
+    reader = StoreReader(Shares(READS_OF_CLIENT, READS))
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if watcher is not None:
@@ -103,6 +108,7 @@ def create_service(
         if watcher is not None:
             await watcher.stop()
         await run_in_threadpool(visits.close)
+        await run_in_threadpool(reader.close)
 
     app = FastAPI(
         title="mcproof",
@@ -127,6 +133,7 @@ def create_service(
     app.state.unread_bodies = Shares(BODIES_OF_CLIENT, BODIES)
     app.state.metrics = metrics
     app.state.visits = visits
+    app.state.reader = reader
     app.state.networks = settings.networks
     for router in (visitor_router(), pages_router(), badges, health):
         app.include_router(router, include_in_schema=False)

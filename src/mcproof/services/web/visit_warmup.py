@@ -1,4 +1,4 @@
-"""Import all that visits need, by running each kind once: its forks start with it.
+"""Import all that visits and pages need, by running each kind once: forks start with it.
 
 mcproof imports on demand, so that importing `visit_jobs` alone would leave the most of it to every process.
 """
@@ -12,9 +12,10 @@ import mcproof.client.http.policy
 import mcproof.client.perimeter.observe
 import mcproof.client.transports.sse  # noqa: F401
 from mcproof.client.http.fetch import default_tls
+from mcproof.services.web.reading import read
 from mcproof.services.web.visit_jobs import COMMANDS, GuestJob, outcome_of, work
 
-__all__ = ["work"]
+__all__ = ["read", "work"]
 
 
 _EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()

@@ -17,14 +17,16 @@ from starlette.concurrency import run_in_threadpool
 
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import UsageError
-from mcproof.services.web.clients import RETRY_SECONDS, client_of
-from mcproof.services.web.protection import form_fields, read_body
+from mcproof.services.web.access import RETRY_SECONDS, BusyError
+from mcproof.services.web.clients import client_of
+from mcproof.services.web.protection import form_fields, whole_body
 from mcproof.services.web.rendering import render
 from mcproof.services.web.visit_jobs import LARGEST_CATALOG, GuestJob
-from mcproof.services.web.visits import BusyError, GuestCheck, Visits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from mcproof.services.web.visits import GuestCheck, Visits
 
 
 MOST_HEADERS = 20
@@ -175,8 +177,8 @@ def _form(request: Request, status: int, headers: dict[str, str] | None = None, 
 
 async def submit(request: Request) -> Response:
     """Start a check, and redirect to its page. After a mistake the form is shown again, but without the headers."""
-    body = await read_body(request, _MOST_BYTES, "a form")
-    fields = await run_in_threadpool(form_fields, request.headers.get("content-type", ""), body)
+    async with whole_body(request, _MOST_BYTES, "a form") as body:
+        fields = await run_in_threadpool(form_fields, request.headers.get("content-type", ""), body)
     catalog = text_field(fields, "catalog")
     entered: dict[str, Any] = {
         "url": text_field(fields, "url")[:2000],
@@ -187,8 +189,8 @@ async def submit(request: Request) -> Response:
     except (UsageError, RefusedAddressError) as error:
         return _form(request, 400, problem=error.message, **entered)
     except BusyError as error:
-        status, retry = (429 if error.is_client else 503), {"retry-after": str(RETRY_SECONDS)}
-        return _form(request, status, retry, is_busy=True, is_client=error.is_client, **entered)
+        retry = {"retry-after": str(RETRY_SECONDS)}
+        return _form(request, error.status, retry, is_busy=True, is_client=error.is_client, **entered)
     return RedirectResponse(f"/lint/{visit.token}", 303, headers=PRIVATE)
 
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.redaction import redacted_url
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.services.web.access import BusyError
+from mcproof.services.web.reading import pieces
 from mcproof.services.web.visit_jobs import PARTS, GuestJob, GuestOutcome
 from mcproof.services.workers.messages import WorkerLimits
 from mcproof.services.workers.worker import LostError, OverdueError, Worker
@@ -31,12 +33,6 @@ TOKEN_BYTES = 24
 """The random bytes of a link: 192 bits."""
 MOST_EXPIRED = 10_000
 """How many expired links are remembered as such."""
-
-
-PIECE = 256 * 1024
-"""The most bytes of a result that are decompressed at once for a response."""
-_INPUT = 4096
-"""How many compressed bytes are read at once."""
 
 
 class GuestLimits(NamedTuple):
@@ -58,15 +54,6 @@ class GuestLimits(NamedTuple):
     """How many bytes they have in all, compressed."""
     hours: float = 24.0
     """How long a link works."""
-
-
-class BusyError(Exception):
-    """No room for another visit."""
-
-    def __init__(self, *, is_client: bool) -> None:
-        super().__init__()
-        self.is_client = is_client
-        """Whether this client has too many, and not all clients together."""
 
 
 class GuestCheck:
@@ -105,14 +92,8 @@ class GuestCheck:
         return zlib.decompress(data) if data else b""
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Return a part of the result in pieces, so that a client that reads slowly holds no more than one of them."""
-        inflating, data = zlib.decompressobj(), getattr(self.outcome, name)
-        for start in range(0, len(data), _INPUT):
-            some = data[start : start + _INPUT]
-            while some:
-                yield inflating.decompress(some, PIECE)
-                some = inflating.unconsumed_tail
-        yield inflating.flush()
+        """Return a part of the result in pieces."""
+        return pieces(getattr(self.outcome, name))
 
     def finish(self, outcome: GuestOutcome) -> None:
         """Set the result, which must be compressed."""

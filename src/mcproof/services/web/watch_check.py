@@ -6,21 +6,20 @@ Why there is one kind of worker: docs/decisions/0065-one-worker-process.md.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.core.errors import FAILED, McproofError, UsageError
+from mcproof.core.errors import FAILED, InputError, McproofError, UsageError
 from mcproof.core.text.files import state_folder
 from mcproof.runs import execute
 from mcproof.runs.events import RunStarted, TargetFinished
 from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
 from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
-from mcproof.runs.stored import read_run, run_document
-from mcproof.services.web.watch_events import ObservedRun, ReportedRun, WatchJob
+from mcproof.services.store.run_record import LARGEST_REPORT, RunRecord, record_of
+from mcproof.services.web.watch_events import ObservedRun, WatchJob
 from mcproof.services.workers.messages import ANYWHERE, WorkerLimits
 from mcproof.services.workers.worker import LostError, OverdueError, Worker, WorkerError
 from mcproof.targets.snapshots import catalog_text
@@ -44,10 +43,10 @@ async def check_in_process(job: WatchJob, label: str, seconds: float = CHECK_SEC
     """Return the runs of a job. Raises a WatchError. Cancelling it ends the process and the servers it has started."""
     started, clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
     worker = Worker(
-        "mcproof.services.web.watch_check:check", WatchJob, tuple[ReportedRun, ...], limits_of(job, seconds)
+        "mcproof.services.web.watch_check:check", WatchJob, tuple[ObservedRun, ...], limits_of(job, seconds)
     )
     try:
-        reports = await worker.run_in_thread(job)
+        return [*await worker.run_in_thread(job)]
     except OverdueError:
         return [_unfinished(job, label, seconds, started, time.perf_counter() - clock)]
     except LostError:
@@ -56,7 +55,6 @@ async def check_in_process(job: WatchJob, label: str, seconds: float = CHECK_SEC
         raise WatchError(error.message) from None
     finally:
         worker.close()
-    return await asyncio.to_thread(lambda: [observed(report) for report in reports])
 
 
 def limits_of(job: WatchJob, seconds: float) -> WorkerLimits:
@@ -66,27 +64,23 @@ def limits_of(job: WatchJob, seconds: float) -> WorkerLimits:
     return WorkerLimits(seconds, MOST_MEMORY, roots=("/",), network=ANYWHERE, writes=(state_folder(),))
 
 
-def observed(reported: ReportedRun) -> ObservedRun:
-    """Read a run that a process has reported."""
-    return ObservedRun(read_run(reported.report.encode(), "report"), reported.catalog, reported.surface)
-
-
 def _unfinished(job: WatchJob, label: str, seconds: float, started: str, taken: float) -> ObservedRun:
     """Return the run of a server that could not be checked in time."""
-    trouble = Trouble(f"not checked within {seconds:g} s", label, None, None)
-    command = job.checks[0]
-    result = TargetResult(label, trouble, payload=empty_payload(command))
-    return ObservedRun(
-        RunResult(command, __version__, [result], exit_code=FAILED, started=started, seconds=round(taken, 4))
-    )
+    return ObservedRun(_troubled(job.checks[0], label, f"not checked within {seconds:g} s", started, taken))
 
 
-def check(job: WatchJob, _: object = None) -> tuple[ReportedRun, ...]:
+def _troubled(command: str, label: str, reason: str, started: str, taken: float) -> RunRecord:
+    result = TargetResult(label, Trouble(reason, label, None, None), payload=empty_payload(command))
+    run = RunResult(command, __version__, [result], exit_code=FAILED, started=started, seconds=round(taken, 4))
+    return record_of(run, result, None)
+
+
+def check(job: WatchJob, _: object = None) -> tuple[ObservedRun, ...]:
     """Return the runs of a job. Raises a McproofError if nothing could be checked."""
     return tuple(_checked(job, command) for command in job.checks)
 
 
-def _checked(job: WatchJob, command: str) -> ReportedRun:
+def _checked(job: WatchJob, command: str) -> ObservedRun:
     catalogs: list[Catalog | None] = []
 
     def listen(event: Event) -> None:
@@ -98,11 +92,15 @@ def _checked(job: WatchJob, command: str) -> ReportedRun:
     run = execute(_request(job, command), listen)
     if len(run.targets) != 1:
         raise UsageError(f"a watch is of one server; the target has {len(run.targets)}")
-    (catalog,) = catalogs
-    report = "".join(run_document(run))
-    if catalog is None or not (catalog.tools or catalog.server.raw):
-        return ReportedRun(report)
-    return ReportedRun(report, catalog_text(catalog), fingerprint(catalog, known_parts(catalog)))
+    (result,), (catalog,) = run.targets, catalogs
+    if catalog is not None and not (catalog.tools or catalog.server.raw):
+        catalog = None
+    text = None if catalog is None else catalog_text(catalog)
+    try:
+        kept = record_of(run, result, text, LARGEST_REPORT)
+    except InputError as error:
+        return ObservedRun(_troubled(command, result.target, error.message, run.started, run.seconds))
+    return ObservedRun(kept, None if catalog is None else fingerprint(catalog, known_parts(catalog)))
 
 
 def refuse_commands(event: RunStarted) -> None:

@@ -19,13 +19,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from mcproof.checks.diff.drift import drift_against
 from mcproof.checks.rule import VERDICTS
-from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
-from mcproof.runs.results import Gate, RunResult
+from mcproof.runs.results import Gate
 from mcproof.services.store.recording import (
     Delivery,
     WatchState,
@@ -34,13 +32,12 @@ from mcproof.services.store.recording import (
     postpone_delivery,
     remove_delivery,
 )
+from mcproof.services.store.run_record import RunRecord
 from mcproof.targets.client_config import ConfiguredServer
-from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.checks.subjects import CatalogDrift
     from mcproof.client.http.policy import NetworkPolicy
     from mcproof.runs.config import WatchEntry, Webhook
     from mcproof.services.store.database import Database
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = 1
-MOST_CHANGES = 50
-"""How many changes of a surface an event lists."""
 _STATE_FIELDS = ("grade", "score", "tokens", "verdict", "surface")
 
 
@@ -86,32 +81,6 @@ class EventSubject:
 
 def _state_record(state: WatchState) -> dict[str, Any]:
     return {field: getattr(state, field) for field in _STATE_FIELDS}
-
-
-def surface_details(old: str | None, new: str | None) -> dict[str, Any]:
-    """Return how two catalogs differ, for an event; empty lists if one is no longer in the store."""
-    drift = _drift(old, new)
-    if drift is None:
-        return {"changes": [], "more_changes": 0}
-    listed = [
-        {
-            "item": safe(difference.evidence["item"]),
-            "part": difference.part or None,
-            "summary": safe(difference.summary),
-        }
-        for difference in drift.differences[:MOST_CHANGES]
-    ]
-    return {"changes": listed, "more_changes": max(0, len(drift.differences) - MOST_CHANGES)}
-
-
-def _drift(old: str | None, new: str | None) -> CatalogDrift | None:
-    if old is None or new is None:
-        return None
-    try:
-        earlier, later = (read_snapshot(text.encode("utf-8", "surrogatepass"), "catalog") for text in (old, new))
-        return drift_against(later, earlier)
-    except McproofError:
-        return None
 
 
 FAILURES_TO_BE_GONE = 2
@@ -194,15 +163,14 @@ class Comparison(NamedTuple):
 def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[ObservedRun]) -> Comparison:
     """Compare the runs of one check with the state before it; the first check of a server only has failed gates."""
     known = before or WatchState(runs[0].run.started)
-    troubles = [observed.run.targets[0].trouble for observed in runs]
-    trouble = next((trouble for trouble in troubles if trouble is not None), None)
-    if trouble is not None:
+    error = next((observed.run.error for observed in runs if observed.run.error is not None), None)
+    if error is not None:
         failures = known.failures + 1
         is_gone = known.is_gone or failures >= FAILURES_TO_BE_GONE
         state = known._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
-        gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": str(trouble)})
+        gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": error})
         return Comparison(state, [gone] if is_gone and not known.is_gone else [])
-    gates = [gate for observed in runs for gate in gates_of(entry, observed)]
+    gates = [gate for observed in runs for gate in gates_of(entry, observed.run)]
     state = _state(known, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
     return Comparison(state, [*_events(known, state), *_gate_events(known, gates)])
 
@@ -210,32 +178,23 @@ def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[Observe
 def _state(known: WatchState, runs: Sequence[ObservedRun]) -> WatchState:
     """Return the state after runs that have checked the server; what they did not judge stays as it was."""
     state = known._replace(last_run=runs[0].run.started, failures=0, is_gone=False)
-    for observed in runs:
-        result = observed.run.targets[0]
-        if result.scores.grade is not None:
-            state = state._replace(grade=result.scores.grade.letter, score=result.scores.grade.score)
-        if result.scores.tokens is not None:
-            state = state._replace(tokens=result.scores.tokens.total)
-        if result.payload.kind == "scan" and result.payload.trust is not None:
-            state = state._replace(verdict=result.payload.trust.verdict)
-        if observed.surface is not None:
-            state = state._replace(surface=observed.surface)
+    for run, surface in runs:
+        fresh: dict[str, Any] = {field: getattr(run, field) for field in ("grade", "score", "tokens", "verdict")}
+        fresh |= {"surface": surface, "catalog": run.digest}
+        state = state._replace(**{field: value for field, value in fresh.items() if value is not None})
     return state
 
 
-def gates_of(entry: WatchEntry, observed: ObservedRun) -> Iterator[Gate]:
+def gates_of(entry: WatchEntry, run: RunRecord) -> Iterator[Gate]:
     """Yield the gates of an entry that a run can judge, each with whether it is met."""
-    result = observed.run.targets[0]
-    grade, tokens = result.scores.grade, result.scores.tokens
-    if observed.run.command == "lint":
-        if entry.min_grade is not None and grade is not None:
-            yield Gate("min-grade", entry.min_grade, grade.letter, grade.letter <= entry.min_grade)
-        if entry.max_tokens is not None and tokens is not None:
-            yield Gate("max-tokens", entry.max_tokens, tokens.total, tokens.total <= entry.max_tokens)
-    elif entry.fail_on_verdict is not None and result.payload.kind == "scan" and result.payload.trust is not None:
-        verdict = result.payload.trust.verdict
-        is_met = _badness(verdict) < _badness(entry.fail_on_verdict)
-        yield Gate("fail-on-verdict", entry.fail_on_verdict, verdict, is_met)
+    if run.command == "lint":
+        if entry.min_grade is not None and run.grade is not None:
+            yield Gate("min-grade", entry.min_grade, run.grade, run.grade <= entry.min_grade)
+        if entry.max_tokens is not None and run.tokens is not None:
+            yield Gate("max-tokens", entry.max_tokens, run.tokens, run.tokens <= entry.max_tokens)
+    elif entry.fail_on_verdict is not None and run.verdict is not None:
+        is_met = _badness(run.verdict) < _badness(entry.fail_on_verdict)
+        yield Gate("fail-on-verdict", entry.fail_on_verdict, run.verdict, is_met)
 
 
 def _badness(verdict: str) -> int:
@@ -282,22 +241,13 @@ class WatchJob(NamedTuple):
         return cls(entry.target, entry.checks, config, allows_commands)
 
 
+@record()
 class ObservedRun(NamedTuple):
-    """A run, with the catalog that it has read."""
+    """A run of a watched server, as the process that checked it reports it."""
 
-    run: RunResult
-    catalog: str | None = None
+    run: RunRecord
     surface: str | None = None
     """The hash of what the server offers."""
-
-
-@record()
-class ReportedRun(NamedTuple):
-    """A run as a process reports it, with its report as text."""
-
-    report: str
-    catalog: str | None = None
-    surface: str | None = None
 
 
 PREFIX = "whsec_"

@@ -7,7 +7,9 @@ Why events are stored with their run: docs/decisions/0059-events-in-the-transact
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -24,10 +26,11 @@ from mcproof.services.store.recording import (
     prune,
     record_known,
     save_watch_state,
-    watch_state,
     watch_states,
 )
+from mcproof.services.web.clients import Shares
 from mcproof.services.web.health import Metrics, ServiceLog, place_of
+from mcproof.services.web.reading import StoreReader
 from mcproof.services.web.watch_check import WatchError, check_in_process
 from mcproof.services.web.watch_events import (
     Comparison,
@@ -38,7 +41,6 @@ from mcproof.services.web.watch_events import (
     WebhookQueue,
     compare,
     filled_url,
-    surface_details,
     variable,
 )
 from mcproof.targets.arguments import shown_target
@@ -101,6 +103,7 @@ class Watcher:
         self._schedule = WatchSchedule(plan.entries, states, self._steady_clock())
         webhooks = {entry.name: entry.webhook for entry in plan.entries if entry.webhook is not None}
         self._queue = WebhookQueue(database, webhooks, post, self._clock, metrics, log)
+        self._reader = StoreReader(Shares(MOST_AT_ONCE, MOST_AT_ONCE))
         self._checks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._is_stopping = False
@@ -126,6 +129,7 @@ class Watcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._reader.close()
 
     async def _check_forever(self) -> None:
         while not self._is_stopping:
@@ -182,7 +186,7 @@ class Watcher:
         job = WatchJob.of_entry(entry, self._plan.config, allows_commands=self._plan.allows_commands)
         try:
             runs = await self._check(job, shown_target(entry.target))
-            compared = await asyncio.to_thread(self._record, entry, runs)
+            compared = await self._recorded(entry, runs)
             failures = compared.state.failures
             self._report(entry, runs, compared)
         except WatchError as error:
@@ -198,34 +202,39 @@ class Watcher:
         finally:
             self._schedule.finish(entry.name, started, failures)
 
-    def _record(self, entry: WatchEntry, runs: Sequence[ObservedRun]) -> Comparison:
+    async def _recorded(self, entry: WatchEntry, runs: Sequence[ObservedRun]) -> Comparison:
         """Record runs, the new state and the events in one transaction, so that a kill loses all of it or nothing."""
-        uids = [str(uuid4()) for _ in runs]
-        with self._database.reading() as connection:
-            before = watch_state(connection, entry.name)
+        before = (await asyncio.to_thread(watch_states, self._database, [entry.name])).get(entry.name)
         compared = compare(entry, before, runs)
+        uids = [str(uuid4()) for _ in runs]
         subject = EventSubject(entry.name, uids[0], runs[0].run.started, before, compared.state)
         due = int(self._clock())
         deliveries = []
         for event in compared.events if entry.webhook is not None else ():
             if event.type == "surface.changed":
-                event = event._replace(details=self._surface_details(before, runs))  # noqa: PLW2901
+                event = event._replace(details=await self._surface_details(before, runs))  # noqa: PLW2901
             deliveries.append(subject.delivery(event, due))
-        with self._database.writing() as connection:
-            state = compared.state
-            for uid, observed in zip(uids, runs, strict=True):
-                catalog = record_known(connection, observed.run, entry.name, uid, observed.catalog)
-                state = state if catalog is None else state._replace(catalog=catalog)
-            save_watch_state(connection, entry.name, state)
-            add_deliveries(connection, deliveries)
+
+        def write() -> None:
+            with self._database.writing() as connection:
+                for uid, observed in zip(uids, runs, strict=True):
+                    record_known(connection, observed.run, entry.name, uid)
+                save_watch_state(connection, entry.name, compared.state)
+                add_deliveries(connection, deliveries)
+
+        await asyncio.to_thread(write)
         return compared
 
-    def _surface_details(self, before: WatchState | None, runs: Sequence[ObservedRun]) -> dict[str, object]:
-        old = None
-        if before is not None and before.catalog is not None:
+    async def _surface_details(self, before: WatchState | None, runs: Sequence[ObservedRun]) -> dict[str, object]:
+        """Return how the catalog differs; empty lists if one is no longer in the store, or cannot be compared."""
+        new = next((observed.run.catalog for observed in runs if observed.run.catalog is not None), None)
+        if before is not None and before.catalog is not None and new is not None:
             with suppress(McproofError):  # deleted by retention
-                old = stored_catalog(self._database, before.catalog)
-        return surface_details(old, next((observed.catalog for observed in runs if observed.catalog is not None), None))
+                old = await asyncio.to_thread(stored_catalog, self._database, before.catalog)
+                outcome = await self._reader.read_once("drift", zlib.decompress(old), zlib.decompress(new))
+                if not outcome.problem:
+                    return dict(json.loads(outcome.text))
+        return {"changes": [], "more_changes": 0}
 
     def _report(self, entry: WatchEntry, runs: Sequence[ObservedRun], compared: Comparison) -> None:
         state = compared.state
@@ -234,8 +243,8 @@ class Watcher:
         words = [f"grade {state.grade}"] if state.grade else []
         words += [state.verdict] if state.verdict else []
         if state.failures:
-            troubles = (observed.run.targets[0].trouble for observed in runs)
-            words = [f"cannot be checked: {trouble.message}" for trouble in troubles if trouble is not None][:1]
+            error = next(run.error.removeprefix(f"{run.target}: ") for run, _ in runs if run.error is not None)
+            words = [f"cannot be checked: {error}"]
         words += [event.summary for event in compared.events]
         self._log.write(
             "watch.checked",
