@@ -62,6 +62,11 @@ def test_a_server_that_is_asked_twice_is_not_blamed_for_the_second_answer(fault:
     assert capture.connection.anomalies == ()
 
 
+def test_a_slow_server_that_got_both_introductions_is_started_again_for_the_newer_era() -> None:
+    # After a handshake, this server lists nothing in the newer era.
+    assert spoken(captured(command("slow-dual"), HASTY))[0] == "stateless"
+
+
 def test_a_server_that_ignores_questions_and_ids_is_understood() -> None:
     capture = captured(command("ignores-unknown-null-id"), HASTY)
     assert spoken(capture)[0] == "handshake"

@@ -218,6 +218,18 @@ def test_an_error_may_have_no_id() -> None:
     assert recorder.noted == []
 
 
+def test_an_error_without_id_that_answers_a_notification_is_not_the_response_to_a_request() -> None:
+    stray = '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"unknown"}}'
+
+    async def scene(recorder: Recorder) -> None:
+        task = await recorder.asks()
+        recorder.peer.receive(stray.encode())
+        recorder.peer.receive(GOOD.encode())
+        assert (await task).result == json.loads(GOOD)["result"]
+
+    assert run(scene).noted == [("answered-notification", stray)]
+
+
 def test_an_answer_that_nobody_asked_for_is_noted() -> None:
     async def scene(recorder: Recorder) -> None:
         recorder.peer.receive(b'{"jsonrpc":"2.0","id":5,"result":{}}')

@@ -406,7 +406,7 @@ def test_what_will_be_called_is_told_on_standard_error() -> None:
 
 
 @pytest.mark.usefixtures("here", "hurried")
-@pytest.mark.parametrize(("name", "rules"), [("prove", {"WIR-024"}), ("fuzz", {"WIR-011", "WIR-025", "WIR-031"})])
+@pytest.mark.parametrize(("name", "rules"), [("prove", {"WIR-032"}), ("fuzz", {"WIR-011", "WIR-025", "WIR-031"})])
 def test_a_rule_that_a_command_asks_nothing_about_has_not_passed(name: str, rules: set[str]) -> None:
     for form in ("tap", "junit"):
         output = mcproof(name, "--format", form, "--", *command("good")).output

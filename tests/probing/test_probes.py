@@ -21,7 +21,10 @@ MISSING, TYPE = "FAULT-SCHEMA-MISSING-REQUIRED", "FAULT-SCHEMA-TYPE-MISMATCH"
 EXTRA, SIZE = "FAULT-SCHEMA-UNEXPECTED-FIELD", "FAULT-INPUT-OVERSIZED"
 UNKNOWN = "FAULT-PROTO-UNKNOWN-METHOD"
 FIVE = ["unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized"]
-PROTOCOL = ["unknown_method", "not_json", "bad_version", "bad_cursor", "unknown_prompt", "unknown_resource"]
+PROTOCOL = [
+    *("unknown_method", "not_json", "not_object", "ping"),
+    *("bad_version", "bad_cursor", "unknown_prompt", "unknown_resource"),
+]
 
 
 def rows(document: Any, tool: str | None) -> dict[str, tuple[str, bool | None]]:

@@ -45,10 +45,10 @@ def test_a_good_server_is_started_once(log: Path, command: list[str]) -> None:
     assert starts(log) == 1
 
 
-def test_the_protocol_probes_need_two_more(log: Path) -> None:
-    """`not_json` and `bad_version` are sent over connections of their own."""
+def test_the_protocol_probes_need_three_more(log: Path) -> None:
+    """`not_json`, `not_object` and `bad_version` are sent over connections of their own."""
     tried("prove", *counted(log, [tool(text=TEXT)]))
-    assert starts(log) == 3
+    assert starts(log) == 4
 
 
 def test_little_work_needs_no_further_process(log: Path) -> None:

@@ -358,6 +358,8 @@ def serve_stdio(server: Server) -> None:
             message = json.loads(line)
         except ValueError:
             continue
+        if not isinstance(message, dict):
+            continue
         if message.get("method") == "tools/call":
             threading.Thread(target=server.receive, args=(message, send), daemon=True).start()
         else:

@@ -629,7 +629,7 @@ NODE_TRACE = """TypeError: Cannot read properties of undefined (reading 'query')
     at processTicksAndRejections (node:internal/process/task_queues:95:5)"""
 
 
-class SaysTraceback(Says, fault="says-traceback", fires="WIR-023", says=PYTHON_TRACE):
+class SaysTraceback(Says, fault="says-traceback", fires="WIR-023 WIR-024", says=PYTHON_TRACE):
     """Says where it failed, as a success."""
 
 
@@ -755,6 +755,31 @@ class SwallowsAfterNotJson(Broken, fault="not-json-swallows-next", fires="WIR-02
             self.swallows = False
             return NEVER
         return super().request(message, headers)
+
+
+class DiesOfList(Broken, fault="not-json-but-list-ends", fires="WIR-026"):
+    """Takes every message for an object."""
+
+    def checked(self, message: Any) -> dict[str, Any]:
+        if not isinstance(message, dict):
+            die()
+        return super().checked(message)
+
+
+class HasNoPing(Broken, fault="ping-refused", fires="WIR-035", era="handshake"):
+    """Knows no ping."""
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        return self.unknown_method(method) if method == "ping" else super().result(method, params)
+
+
+class ReturnsNoValue(Broken, fault="says-nan", fires="WIR-034"):
+    """Answers each valid call of one tool with a number that does not exist."""
+
+    def called(self, params: dict[str, Any]) -> Any:
+        result = super().called(params)
+        is_success = params.get("name") == self.tool and not result.get("isError")
+        return {**result, "content": [{"type": "text", "text": "NaN"}]} if is_success else result
 
 
 class IgnoresNotJson(Broken, fault="looks-deaf-to-not-json"):

@@ -445,11 +445,15 @@ class IgnoresUnknownNullId(IgnoresUnknown, fault="ignores-unknown-null-id"):
 
 
 class Late(Server, fault="slow-start"):
-    """Reads nothing until the handshake has come as well."""
+    """Answers nothing until the handshake has come as well, or for a second."""
 
     def run(self) -> None:
-        waiting = [json.loads(sys.stdin.buffer.readline()) for _ in range(2)]
-        for message in self.ordered(waiting):
+        from select import select
+
+        data = os.read(0, 1 << 16)
+        while data.count(b"\n") < 2 and select([0], [], [], 1.0)[0] and (more := os.read(0, 1 << 16)):
+            data += more
+        for message in self.ordered([json.loads(line) for line in data.splitlines()]):
             self.take(message)
         super().run()
 
@@ -713,7 +717,15 @@ class LateModernTurned(Late, Modern, fault="slow-modern-turned"):
 
 
 class LateDual(Late, Dual, fault="slow-dual"):
-    pass
+    """Stays in the older era from the handshake on, as servers of an official SDK do."""
+
+    has_handshake = False
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        self.has_handshake |= method == "initialize"
+        if self.has_handshake and method.endswith("/list"):
+            raise RefusalError(-32600, "this connection is in the older era")
+        return super().result(method, params)
 
 
 class LateTurned(Late, fault="slow-turned"):

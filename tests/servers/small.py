@@ -32,7 +32,7 @@ def main(words: list[str]) -> None:
             message = json.loads(line)
         except ValueError:
             continue
-        if "id" in message and "method" in message:
+        if isinstance(message, dict) and "id" in message and "method" in message:
             answer = {"jsonrpc": "2.0", "id": message["id"], **answered(message, tools, habits)}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()

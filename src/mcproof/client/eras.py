@@ -37,15 +37,19 @@ async def connect_stdio(
         await connection.transport.open()
         async with asyncio.timeout(limits.start):
             try:
-                await _introduce(connection, protocol)
+                is_mixed = await _introduce(connection, protocol)
             except LostError:
                 if protocol is not None:
                     raise
                 # The unknown method may have crashed it: retry with the handshake only.
-                await connection.transport.close()
-                connection.transport = make()
-                await connection.transport.open()
+                await _restart(connection, make)
                 await handshake(connection, HANDSHAKE[0])
+            else:
+                if is_mixed:
+                    # A server that was slow to start has got the handshake as well, and may go on in that era.
+                    start = perf_counter()
+                    await _restart(connection, make)
+                    await _settle_by_discovery(connection, connection.requested)
     except TimeoutError:
         # Read stderr before the process is closed, which may write more to it.
         error = ConnectError(f"{limits.missed_start}{_evidence(connection.transport)}")
@@ -63,6 +67,13 @@ async def connect_stdio(
     return connection
 
 
+async def _restart(connection: Connection, make: Callable[[], Transport]) -> None:
+    """Start a server again, so that what was sent to it has no effect."""
+    await connection.transport.close()
+    connection.transport = make()
+    await connection.transport.open()
+
+
 def _evidence(transport: Transport) -> str:
     """What a server that did not respond sent instead."""
     first = next(iter(transport.peer.anomalies), None)
@@ -70,8 +81,8 @@ def _evidence(transport: Transport) -> str:
     return f"{sent}{transport.last_words()}"
 
 
-async def _introduce(connection: Connection, protocol: str | None) -> None:
-    """Detect the era of a server by trying both, the newer first."""
+async def _introduce(connection: Connection, protocol: str | None) -> bool:
+    """Detect the era of a server by trying both, the newer first; whether a stateless server got both."""
     if protocol in HANDSHAKE:
         await handshake(connection, protocol)
     elif protocol is not None:
@@ -87,7 +98,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
             outcome = discovery.result() if discovery.done() else ""
             if isinstance(outcome, DiscoverResult):
                 connection.settle("stateless", *outcome)
-                return
+                return initialization is not None
             assert initialization is not None  # noqa: S101
             connection.settle("handshake", *initialization.result())
         finally:
@@ -96,6 +107,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         await connection.transport.peer.notify("notifications/initialized")
+    return False
 
 
 async def _first_success(

@@ -77,7 +77,7 @@ class Peer:
         """The tasks that respond to requests of the server, by the ids of those."""
         self._last_id = 0
         self._lost: Exception | None = None
-        self._candidates: dict[int, tuple[asyncio.TimerHandle, bytes]] = {}
+        self._candidates: dict[int, tuple[asyncio.TimerHandle, bytes, dict[str, Any]]] = {}
         """Responses with wrong ids, by the request that each may belong to."""
         self._expected: int | None = None
         """The request that the current message is known to respond to, whatever its id."""
@@ -301,14 +301,17 @@ class Peer:
             self.note("not-an-object", _shown(raw))  # such as a log line, which may have an `error`
             return
         number = self._guess(given, message) if own_id is None else None
-        if number is not None and given is not None and given != str(number) and number != self._expected:
+        # An error without an id may be about a message that could not be read, or answer a notification: a request
+        # that is pending meanwhile still gets its own response. Only a result without an id is used at once.
+        is_doubtful = given != str(number) and (given is not None or "result" not in message)
+        if number is not None and is_doubtful and number != self._expected:
             self._settle_later(number, message, raw)
             return
         if number is None:
             self._check_version(message, raw)
-            self.note("unmatched-id", _shown(raw))
+            self._note_stray(raw, message)
             return
-        if given is not None or "result" in message:  # an error needs no id if the request had no readable one
+        if given is not None or "result" in message:
             self.note("wrong-id", f"{_quoted(given)} for the request {number}", self._pending[number][0])
         self._settle(number, message, raw)
 
@@ -323,13 +326,20 @@ class Peer:
         def settle() -> None:
             del self._candidates[number]
             if self.awaits(number):
-                self.note("wrong-id", f"{given} for the request {number}", self._pending[number][0])
+                if message.get("id") is not None:  # an error needs no id if the request had no readable one
+                    self.note("wrong-id", f"{given} for the request {number}", self._pending[number][0])
                 self._settle(number, message, raw)
 
         if number in self._candidates:
-            self.note("unmatched-id", _shown(raw))
+            self._note_stray(raw, message)
         else:
-            self._candidates[number] = (asyncio.get_running_loop().call_later(PATIENCE, settle), raw)
+            timer = asyncio.get_running_loop().call_later(PATIENCE, settle)
+            self._candidates[number] = (timer, raw, message)
+
+    def _note_stray(self, raw: bytes, message: dict[str, Any]) -> None:
+        """Record a response to no request. An error without an id answers a notification, which has none."""
+        is_error = message.get("id") is None and message.get("error") is not None
+        self.note("answered-notification" if is_error else "unmatched-id", _shown(raw))
 
     def _guess(self, given: Any, message: dict[str, Any]) -> int | None:
         """The request that a response with a wrong id probably belongs to."""
@@ -344,9 +354,9 @@ class Peer:
 
     def _settle(self, number: int, message: dict[str, Any], raw: bytes) -> None:
         if number in self._candidates:  # the response held back belongs to another request, or to none
-            timer, stray = self._candidates.pop(number)
+            timer, stray, other = self._candidates.pop(number)
             timer.cancel()
-            self.note("unmatched-id", _shown(stray))
+            self._note_stray(stray, other)
         method, future = self._pending[number]
         self._check_version(message, raw)
         result, error = message.get("result"), message.get("error")

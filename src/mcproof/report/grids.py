@@ -439,6 +439,8 @@ _RULE_OF_PROBE = {
     "wrong_value": "WIR-016",
     "unknown_method": "WIR-025",
     "not_json": "WIR-026",
+    "not_object": "WIR-026",
+    "ping": "WIR-035",
     "bad_version": "WIR-027",
     "bad_cursor": "WIR-028",
     "unknown_prompt": "WIR-029",
@@ -465,9 +467,9 @@ RULES_OF_CASE_OUTCOME = {
 """The rules that judge the outcome of a case."""
 
 UNUSED_RULES: dict[Kind, frozenset[str]] = {
-    "probe": frozenset({"WIR-024", "WIR-032"}),
-    "prove": frozenset({"WIR-024", "WIR-032"}),
-    "fuzz": frozenset({"WIR-011", *(f"WIR-{number:03}" for number in range(25, 33))}),
+    "probe": frozenset({"WIR-032"}),
+    "prove": frozenset({"WIR-032"}),
+    "fuzz": frozenset({"WIR-011", "WIR-035", *(f"WIR-{number:03}" for number in range(25, 33))}),
 }
 """The rules that a kind of run sends nothing for, so that no finding does not mean passed."""
 

@@ -130,6 +130,43 @@ def test_an_error_among_other_blocks_is_part_of_something() -> None:
     assert flaws({"content": blocks}) == []
 
 
+def test_an_error_that_repeats_long_arguments_is_an_error() -> None:
+    for value in ("a" * 1_000_000, "xyz-" * 5_000):
+        text = f"Error reading file: [Errno 36] File name too long: '{value}'"
+        [flaw] = flaws_of(text_result(text), NEW, NOTHING, {"path": value})
+        assert flaw.kind == "error-as-success"
+    cut = "Failed to read file: " + "a" * 600 + "... (truncated)"
+    assert [flaw.kind for flaw in flaws_of(text_result(cut), NEW, NOTHING, {"path": "a" * 5_000})] == [
+        "error-as-success"
+    ]
+
+
+def test_a_content_block_of_the_type_error_is_an_error() -> None:
+    kinds = [flaw.kind for flaw in flaws({"content": [{"type": "error", "text": '[{"path": ["id"]}]'}]})]
+    assert kinds == ["malformed-content", "error-as-success"]
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "It is Invalid Date there.", "[object Object]", "undefined", "Total: undefined", "value = NaN"]
+)
+def test_a_success_without_a_value_is_a_flaw(text: str) -> None:
+    assert [flaw.kind for flaw in flaws(text_result(text))] == ["no-value"]
+    assert flaws(text_result(text, isError=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("NaN is a number: " + "a long text. " * 40, {}),
+        ("`NaN` is what you asked for", {"word": "NaN"}),
+        ("The behaviour is undefined for strings.", {}),
+        ("Nancy", {}),
+    ],
+)
+def test_a_text_about_such_a_word_is_a_value(text: str, arguments: Any) -> None:
+    assert flaws_of(text_result(text), NEW, NOTHING, arguments) == []
+
+
 def test_an_error_is_told_on_one_line() -> None:
     [flaw] = flaws(text_result("Error: database\n\n  is locked"))
     assert flaw.detail == "Error: database is locked"

@@ -11,6 +11,8 @@ Nothing that the caller has sent is a leak. A text reports an error if:
 | `{"error": ...}` | the error is not empty, and the object has no requested data and no verdict such as `valid` |
 | `{"status": "error"}`, `{"success": false}` | the object has nothing but an explanation and a few plain values |
 | `{"detail": "..."}`, `{"result": "..."}` | the only member is itself such a text |
+| `# Check error`, then any of these | the heading ends with the word |
+| a content block of the type `error` | always; the protocol has no such type |
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ PHRASES = (
     rf"Error (?:while |when |in )?(?:{_VERBS})ing\b[^\n:]{{0,120}}:\s?\S",
     rf"(?:Failed|Unable) to (?:{_VERBS})e?\b",
     rf"(?:Could not|Couldn't|Cannot|Can't) (?!find)(?:{_VERBS})e?\b",
-    r"An? (?:\w{1,20} ){0,2}error (?:has )?occurred\b",
+    r"(?:An? (?:\w{1,20} ){0,2})?error (?:has )?occurred\b",
     r"Something went wrong\b",
     r"(?:(?:API|HTTP|Tool) )?(?:Operation|Query|Request|Search|Execution|Call|Connection|Authentication|Login|Download|"
     r"Upload|Lookup|Command)(?: execution)? failed(?::\s?\S|[.!]?\s{0,3}$| with (?:status|code|error|HTTP)\b)",
@@ -83,6 +85,10 @@ PHRASES = (
     rf"Unknown (?:tool|function|method|command|action|operation|{_INPUT})"
     rf"(?: (?:name|type|requested|called))?(?: {_NAME})?{_END}",
     r"(?:Tool|Function|Command|Method|File|Directory|Path)(?: \S{1,200})? (?:not found|does not exist)\b",
+    r"(?:[\w\-]{1,30} ){0,2}['\"`][^'\"`\n]{1,200}['\"`] (?:was |is |could )?not (?:be )?found\b[^\n]{0,100}$",
+    r"(?:Session|Connection|Environment|Workspace)(?: (?:id|name))?(?: \S{1,100})? (?:not found|does not exist)\b",
+    r"Unknown \w{1,30}: \S[^\n]{0,100}$",
+    r"No (?:[\w\-]{1,20} ){1,4}(?:was |were )?(?:provided|specified|supplied|given)\b",
     r"No such (?:tool|file|file or directory|directory|function|method|command)\b",
     # The service is not available, or refuses.
     r"Max(?:imum)? (?:number of )?(?:retries|attempts|requests) (?:(?:was|were|has been) )?(?:exceeded|reached)\b",
@@ -121,20 +127,55 @@ VERDICTS = frozenset(
     | {"found", "matches", "supported", "installed", "well_formed", "wellFormed", "satisfiable", "equal"}
 )
 """Boolean members that answer the question that was asked: the call succeeded, also if the answer is no."""
+_HEADING = re.compile(r"\s{0,20}#{1,6} [^\n]{0,100}(?:error|failed|failure)[*_`]{0,3}[.!]?\s*\n\s*", re.IGNORECASE)
+"""A Markdown heading that announces an error."""
+_LONGEST_UNSENT = 200
+"""The longest value that stays in a text when the values that the caller sent are taken out of it."""
+_RUN = re.compile(r"(.)\1{99,}", re.DOTALL)
 _WRAPPERS = frozenset({"detail", "message", "msg", "result", "text", "output", "response", "content"})
 
 
-def reported_error(result: dict[str, Any]) -> str | None:
-    """The text of a result that reports an error; None if the result is a success."""
+def reported_error(result: dict[str, Any], arguments: Any = None) -> str | None:
+    """The text of a result that reports an error; None if the result is a success.
+
+    An error may repeat a megabyte of the arguments, which does not make it content.
+    """
     blocks = result.get("content")
     if not isinstance(blocks, list) or len(blocks) != 1 or not isinstance(blocks[0], dict):
         return None
     text = blocks[0].get("text")
-    return text if isinstance(text, str) and is_error_text(text) else None
+    if not isinstance(text, str):
+        return None
+    return text if blocks[0].get("type") == "error" or is_error_text(_without_echo(text, arguments)) else None
+
+
+def _without_echo(text: str, arguments: Any) -> str:
+    """A text without the long values that the caller sent, also if the server has cut them."""
+    if len(text) > _LONGEST_PHRASE:
+        for value in texts_in(arguments):
+            if len(value) > _LONGEST_UNSENT:
+                text = text.replace(value, "…")
+        text = _RUN.sub("…", text)
+    return text
+
+
+def texts_in(arguments: Any) -> Iterator[str]:
+    """Every string of the arguments, at any depth, names of members included."""
+    waiting = [arguments]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
 
 
 def is_error_text(text: str) -> bool:
     """Whether a text reports the failure of the call that it responds to."""
+    if (heading := _HEADING.match(text)) is not None:
+        text = text[heading.end() :]
     if text.lstrip().startswith("{"):
         return len(text) <= _LONGEST_JSON and _is_error_json(text)
     return _is_error_message(text)
@@ -325,8 +366,8 @@ class OutputContract:
         return cropped(message) + (f" at {cropped(where)}" if where else "")
 
 
-def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[ResponseFlaw]:
-    """The flaws of the result of a call in a protocol revision."""
+def flaws_of(result: Any, revision: str | None, output: OutputContract, arguments: Any = None) -> list[ResponseFlaw]:
+    """The flaws of the result of a call in a protocol revision; an error may repeat the arguments."""
     if not isinstance(result, dict):
         return [ResponseFlaw("malformed-content", f"the result is {kind_of(result)}")]
     revision = revision or ""
@@ -334,9 +375,27 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
     if result.get("isError"):
         return flaws
     flaws += structured_flaws(result, revision, output)
-    if (text := reported_error(result)) is not None:
+    if (text := reported_error(result, arguments)) is not None:
         flaws.append(ResponseFlaw(ERROR_AS_SUCCESS, cropped(" ".join(text[:1_000].split()))))
+    elif (word := _non_value(result, arguments)) is not None:
+        flaws.append(ResponseFlaw("no-value", word))
     return flaws
+
+
+_NON_VALUE = re.compile(r"\bNaN\b|\bInvalid [Dd]ate\b|\[object Object\]|(?:^|[:=]\s?)undefined\s*$")
+_LONGEST_ANSWER = 300
+"""The longest text in which such a word is the answer; longer ones may be about the word."""
+
+
+def _non_value(result: dict[str, Any], arguments: Any) -> str | None:
+    """The word for a value that was never computed, such as `NaN`, in a short success; None if there is none."""
+    blocks = result.get("content")
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    for text in texts:
+        if isinstance(text, str) and len(text) <= _LONGEST_ANSWER and (word := _NON_VALUE.search(text)) is not None:
+            value = word[0].lstrip(":= ").strip()
+            return None if any(value in sent for sent in texts_in(arguments)) else value
+    return None
 
 
 def _content(result: dict[str, Any], revision: str) -> Iterator[str]:

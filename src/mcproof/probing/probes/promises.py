@@ -249,31 +249,64 @@ async def _first_response(session: Session, connection: Connection, method: str,
     return Response("rejected" if is_refusal(message) else "accepted", message)
 
 
+_NO_MESSAGES = ("[]", "5", "null", '"x"')
+"""JSON that is not a message; an empty list is an invalid batch in every revision."""
+
+
 async def _not_json(session: Session) -> tuple[ProbeCase, Response]:
-    """Send non-JSON to a fresh server, then two pings; both must be answered."""
-    text = "this is not JSON"
-    case = ProbeCase("not_json", "a message that is not JSON", "rejection", {"text": text})
+    return await _survives(session, "not_json", "a message that is not JSON", ("this is not JSON",))
+
+
+async def _not_object(session: Session) -> tuple[ProbeCase, Response]:
+    return await _survives(session, "not_object", "JSON that is not an object", _NO_MESSAGES)
+
+
+async def _survives(
+    session: Session, probe: str, description: str, texts: tuple[str, ...]
+) -> tuple[ProbeCase, Response]:
+    """Send texts to a fresh server, each with two pings after it; all pings must be answered."""
     own = session.new_session()
+    case = ProbeCase(probe, description, "rejection", {"text": texts[0]})
     try:
-        connection = await own.connection()
-        try:
-            async with asyncio.timeout(own.limit):
-                await connection.transport.send_bytes(text.encode())
-        except TimeoutError:
-            return case, Response("hang", None, f"no response within {in_seconds(own.limit)}")
-        except (ConnectError, LostError) as error:
-            return case, Response("crash", None, session.redacted(error.message))
-        await asyncio.sleep(_SETTLE)
-        for _ in range(2):
-            failure = await own.ping_failure()
-            if failure is None:
-                continue
-            if failure.outcome == "hang" and await own.ping_failure() is None:
-                return case, failure._replace(why=f"{failure.why} to the next request; later ones are answered")
-            return case, failure
+        for text in texts:
+            case = ProbeCase(probe, description, "rejection", {"text": text})
+            failure = await _failure_after(text, own)
+            if failure is not None:
+                return case, failure._replace(why=session.redacted(failure.why))
     finally:
         await own.close(at_once=True)
     return case, Response("rejected", None, "the next requests are answered")
+
+
+async def _failure_after(text: str, session: Session) -> Response | None:
+    """How the next requests fail after a text that is no message; None if they are answered."""
+    connection = await session.connection()
+    try:
+        async with asyncio.timeout(session.limit):
+            await connection.transport.send_bytes(text.encode())
+    except TimeoutError:
+        return Response("hang", None, f"no response within {in_seconds(session.limit)}")
+    except (ConnectError, LostError) as error:
+        return Response("crash", None, error.message)
+    await asyncio.sleep(_SETTLE)
+    for _ in range(2):
+        failure = await session.ping_failure()
+        if failure is None:
+            continue
+        if failure.outcome == "hang" and await session.ping_failure() is None:
+            return failure._replace(why=f"{failure.why} to the next request; later ones are answered")
+        return failure
+    return None
+
+
+async def _ping(session: Session) -> tuple[ProbeCase, Response]:
+    case = ProbeCase("ping", "a ping", "success", {"method": "ping"})
+    return case, await session.send("ping", None)
+
+
+async def _has_no_ping(session: Session) -> str | None:
+    connection = await session.connection()
+    return "its revision has no ping" if connection.era == "stateless" else None
 
 
 async def _pages(session: Session) -> str | None:
@@ -285,6 +318,8 @@ async def _pages(session: Session) -> str | None:
 PROBES = (
     ProtocolProbe("unknown_method", "a method that does not exist", method="mcproof/no-such-method"),
     ProtocolProbe("not_json", "a message that is not JSON", send=_not_json),
+    ProtocolProbe("not_object", "JSON that is not an object", send=_not_object),
+    ProtocolProbe("ping", "a ping", send=_ping, only_if=_has_no_ping),
     ProtocolProbe("bad_version", "a protocol revision that does not exist", send=_bad_version),
     ProtocolProbe(
         "bad_cursor",

@@ -206,7 +206,7 @@ class Proof(NamedTuple):
 def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Progress) -> Proof:
     """Probe an open server; an interrupt keeps the results so far.
 
-    Two probes need a connection of their own: `not_json` and `bad_version`.
+    Three probes need a connection of their own: `not_json`, `not_object` and `bad_version`.
     """
     probing = ProbeSession(catalog, server.session, plan, progress)
     run(server, probing)

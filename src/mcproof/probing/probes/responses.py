@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, FAILURE_OF, CaseOutcome, Outcome, ResponseFlaw
-from mcproof.core.observations.responses import OutputContract, error_text, flaws_of, leak_in
+from mcproof.core.observations.responses import OutputContract, error_text, flaws_of, leak_in, texts_in
 from mcproof.probing.generation.constraints import json_size
 
 if TYPE_CHECKING:
@@ -76,15 +76,19 @@ def fault_of(keyword: str) -> str | None:
     return _FAULT_OF_KEYWORD.get(keyword)
 
 
-def flaws_in(response: Response, revision: str | None, output: OutputContract) -> tuple[ResponseFlaw, ...]:
-    """The flaws of the result of a call, if there is one."""
-    if (
-        response.message is None
-        or response.message.error is not None
-        or response.outcome not in ("accepted", "rejected")
-    ):
+def flaws_in(
+    response: Response, arguments: Any, revision: str | None, output: OutputContract, secrets: Sequence[str]
+) -> tuple[ResponseFlaw, ...]:
+    """The flaws of the response to a call, if there is one; errors are searched for leaks."""
+    if response.message is None or response.outcome not in ("accepted", "rejected"):
         return ()
-    return tuple(flaws_of(response.message.result, revision, output))
+    flaws: list[ResponseFlaw] = []
+    if response.message.error is None:
+        flaws = flaws_of(response.message.result, revision, output, arguments)
+    is_error = response.outcome == "rejected" or any(flaw.kind == ERROR_AS_SUCCESS for flaw in flaws)
+    if is_error and (leak := _leak(response, arguments, secrets)) is not None:
+        flaws.append(ResponseFlaw("leak", leak))
+    return tuple(flaws)
 
 
 def passed(case: ProbeCase, response: Response | SeenResponse) -> bool | None:
@@ -126,9 +130,7 @@ def judge(
     """Judge the response to a call."""
     if (failure := FAILURE_OF.get(response.outcome)) is not None:
         return Judgement(failure, response.why)
-    flaws = flaws_in(response, revision, output)
-    if response.outcome == "rejected" and (leak := _leak(response, arguments, secrets)) is not None:
-        flaws = (*flaws, ResponseFlaw("leak", leak))
+    flaws = flaws_in(response, arguments, revision, output, secrets)
     for flaw in flaws:
         if flaw.kind in _VIOLATIONS:
             return Judgement("protocol_violation", flaw.detail, flaws)
@@ -152,17 +154,7 @@ def _leak(response: Response, arguments: Any, secrets: Sequence[str]) -> str | N
 
 def _texts_of(arguments: Any) -> str:
     """The arguments as a server may repeat them: as JSON, or string by string."""
-    texts = [json.dumps(arguments, ensure_ascii=False), json.dumps(arguments)]
-    waiting = [arguments]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-    return "\n".join(texts)
+    return "\n".join([json.dumps(arguments, ensure_ascii=False), json.dumps(arguments), *texts_in(arguments)])
 
 
 def signature(problem: str) -> str:
@@ -269,7 +261,8 @@ _SHORTEST_ECHO = 4
 _VALIDATION = re.compile(
     r"validation error|invalid (?:tool )?(?:arguments?|params|parameters|input|request)|invalid_type|-32602"
     r"|is not of type|additional propert|unrecognized key|unexpected keyword|required property|input should be"
-    r"|extra inputs|failed validation|schema validation|missing \d+ required|unexpected (?:field|propert|argument)",
+    r"|extra inputs|failed validation|schema validation|missing \d+ required|unexpected (?:field|propert|argument)"
+    r"|missing field|unknown field|invalid type: |\bexpected (?:an? )?(?:string|number|integer|boolean|array|object)\b",
     re.IGNORECASE,
 )
 """Words that only a check of the arguments uses."""
@@ -330,10 +323,14 @@ class SeenResponse(NamedTuple):
 
 
 def seen_response(
-    response: Response, arguments: Any, revision: str | None, output: OutputContract | None
+    response: Response,
+    arguments: Any,
+    revision: str | None,
+    output: OutputContract | None,
+    secrets: Sequence[str] = (),
 ) -> SeenResponse:
     """Reduce a response to what is kept of it; `output` is None for a request that calls no tool."""
-    flaws = flaws_in(response, revision, output) if output is not None else ()
+    flaws = flaws_in(response, arguments, revision, output, secrets) if output is not None else ()
     envelope = response.message.envelope if response.message is not None else {}
     text = error_text(envelope) if envelope else ""
     return SeenResponse(

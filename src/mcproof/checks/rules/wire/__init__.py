@@ -153,6 +153,17 @@ def unexpected_request(connection: ObservedConnection) -> Iterator[Problem]:
     yield from _by_kind(connection, kinds, "")
 
 
+@_connection_rule("WIR-033", name="notification-answered", severity="warning", category="protocol")
+def notification_answered(connection: ObservedConnection) -> Iterator[Problem]:
+    """The server sends an error that belongs to no request.
+
+    Why: a notification gets no response; a client may take the error for the response to a pending request.
+    Fix: ignore notifications that the server does not know, such as `notifications/initialized`.
+    """
+    kinds = {"answered-notification": "an error without an id while no request failed"}
+    yield from _by_kind(connection, kinds, "sends ")
+
+
 @rule(Catalog, "WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
 def empty_version(catalog: Catalog) -> Iterator[Problem]:
     """A running server reports an empty version.
@@ -220,6 +231,18 @@ def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     """
     others = [record for record in probes.records if record.probe != "unknown_tool"]
     yield from _flawed(probes._replace(records=others), ERROR_AS_SUCCESS, "reports an error without `isError`: ")
+
+
+@probe_rule("WIR-034", name="value-not-computed", severity="warning", category="contract")
+def not_computed(probes: ItemProbes) -> Iterator[Problem]:
+    """A success returns a word for a value that does not exist: `NaN`, `Invalid Date`, `undefined`.
+
+    Why: the model takes it for the answer; the tool has computed with arguments that it cannot use.
+    Fix: check the arguments first, and set `isError: true` if they cannot be used.
+
+    Only short texts are judged, and no word that the caller has sent.
+    """
+    yield from _flawed(probes, "no-value", "returns a success without a value: ")
 
 
 @probe_rule("WIR-024", name="leak", category="security")

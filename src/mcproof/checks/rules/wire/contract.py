@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mcproof.core.observations.probes import Outcome, ProbeRecord
 
 
+_NO_MESSAGES = ("not_json", "not_object")
+"""The probes that send what is no message; WIR-026 judges how the server survives."""
 SHOWN = 5
 """How many of the calls with one problem a finding shows."""
 
@@ -173,7 +175,7 @@ def _problem_of_tool(records: list[ProbeRecord]) -> Problem:
 def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
     """A problem for each request with this outcome; `words` has a placeholder for what was sent."""
     for record in probes.records:
-        if record.outcome == outcome and record.probe != "not_json":
+        if record.outcome == outcome and record.probe not in _NO_MESSAGES:
             if record.of_tools:
                 where = f" in all {_tools(record)} that were tested"
                 message = f"{words.format(_sent(record))}{where}: {record.response}"
@@ -263,16 +265,28 @@ def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
 
 @probe_rule("WIR-026", name="not-json-fatal", category="robustness")
 def not_json(probes: ItemProbes) -> Iterator[Problem]:
-    """A message that is not JSON crashes the server, or the next request is lost.
+    """A message that is not JSON, or JSON that is not an object, crashes the server, or the next request is lost.
 
     Why: one invalid line, from a client or a wrapper script, makes the server unavailable.
-    Fix: return the JSON-RPC error -32700, or ignore the line, and continue.
+    Fix: return the JSON-RPC error -32700 or -32600, or ignore the line, and continue.
     """
     words = {"crash": "crashes", "hang": "loses a request", "malformed": "sends malformed messages"}
     for record in probes.records:
-        if record.probe == "not_json" and record.outcome in words:
-            message = f"{words[record.outcome]} after a message that is not JSON: {record.response}"
+        if record.probe in _NO_MESSAGES and record.outcome in words:
+            message = f"{words[record.outcome]} after {record.description}: {record.response}"
             yield Problem(message, evidence=evidence_of(record))
+
+
+@probe_rule("WIR-035", name="ping-not-served", severity="warning", category="protocol")
+def ping_not_served(probes: ItemProbes) -> Iterator[Problem]:
+    """The server refuses `ping`.
+
+    Why: both sides of a handshake must answer it; clients that keep connections alive take the server for dead.
+    Fix: respond to `ping` with an empty result, as SDKs do.
+    """
+    for record in probes.records:
+        if record.probe == "ping" and record.outcome == "rejected":
+            yield Problem(f"refuses `ping`: {record.response}", evidence=evidence_of(record))
 
 
 @probe_rule("WIR-027", name="version-not-negotiated", category="protocol")
