@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+
+from mcproof.core.errors import UsageError
+from mcproof.services.sweep.ray_engine import refuse_old_version
 
 from .sweeping import GOOD, capture, killer, lasting, outcomes, sleeper, sweep, write_list
 
 from cli.running import write  # isort: skip
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = ("--allow-commands", "--retries", "0", "--timeout", "8", "--jobs", "2")
 
@@ -69,10 +72,76 @@ def test_the_local_engine_gives_every_target_its_outcome(place: Path, local: Pat
     assert outcomes(local) == _targets(place / "targets")
 
 
-@pytest.mark.slow
-def test_ray_gives_the_same_rows(place: Path, local: Path) -> None:
+def require_ray() -> None:
     if find_spec("ray") is None:
         if os.environ.get("MCPROOF_REQUIRE_RAY"):
             pytest.fail("Ray is not installed, and MCPROOF_REQUIRE_RAY is set")
         pytest.skip("Ray is not installed: `make .venv/.ci-ready`")
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_rows(place: Path, local: Path) -> None:
+    require_ray()
     assert lasting(_swept(place, "ray")) == lasting(local)
+
+
+@pytest.mark.parametrize("version", ["2.51.9", "1.13", "2", "nightly"])
+def test_a_version_of_ray_that_asks_for_no_token_is_refused(version: str) -> None:
+    with pytest.raises(UsageError, match=r"needs Ray 2\.52 or newer"):
+        refuse_old_version(version)
+    refuse_old_version("2.52.0")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ray_on_this_machine_listens_on_loopback_and_asks_for_a_token(tmp_path: Path) -> None:
+    require_ray()
+    before = listening_elsewhere()
+    command = [sys.executable, "-c", _RAY, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "token True\n"
+        opened = {inode for inode in listening_elsewhere() - before if inode in sockets_of_group(process.pid)}
+        process.communicate("")
+    assert opened == set()
+
+
+_RAY = """
+import os, sys
+from mcproof.services.sweep.check import SweepPlan
+from mcproof.services.sweep.ray_engine import RayEngine
+engine = RayEngine(SweepPlan(), address=None, jobs=1, at_once=1)
+print(os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]) == 64, flush=True)
+sys.stdin.read()
+engine.close()
+"""
+
+
+def listening_elsewhere() -> set[str]:
+    """The sockets of this machine that listen for connections from others."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address = fields[1].partition(":")[0]
+            if fields[3] == "0A" and address not in ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F"):
+                found.add(fields[9])
+    return found
+
+
+def sockets_of_group(leader: int) -> set[str]:
+    """The sockets of a process and of everything that was started from it."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    members = {leader}
+    while more := {pid for pid, parent in parents.items() if parent in members} - members:
+        members |= more
+    found = set()
+    for pid in members:
+        with contextlib.suppress(OSError):
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    found.add(os.readlink(link).removeprefix("socket:[").rstrip("]"))
+    return found

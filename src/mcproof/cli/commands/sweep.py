@@ -121,8 +121,9 @@ COMMANDS = (
             ),
             Option(
                 _TRUST,
-                "--allow-env NAME",
-                "fill in this environment variable where a target needs it; repeatable",
+                "--allow-env NAME[=PLACE]",
+                "fill in this environment variable where a target needs it; in a registry only if PLACE is the "
+                "host of the URL, or the name of an entry with packages; repeatable",
                 repeatable=True,
             ),
             Option(_POLITENESS, "--timeout SECONDS", "per target (default 60)", type=seconds, default=60.0),

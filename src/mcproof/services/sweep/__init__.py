@@ -101,7 +101,7 @@ def run_sweep(
     if request.engine.name == "ray":  # before anything is written: it may not be installed
         from mcproof.services.sweep.ray_engine import ray_module
 
-        ray_module()
+        ray_module(request.engine.address)
     sources = TargetSources(request.sources, request.permissions, request.ours)
     targets = sources.targets()
     first = next(targets, None)  # before anything is written: a source may not exist

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from secrets import token_hex
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import McproofError, UsageError
 from mcproof.services.sweep.check import check_capture, check_live
-from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
+from mcproof.services.sweep.engines import MOST_MEMORY, MOST_MEMORY_OF_SERVERS, EngineEvent, Finished, Lost, Overdue
+from mcproof.services.workers.process import limit_memory_once
 
 if TYPE_CHECKING:
     from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
@@ -32,14 +34,21 @@ LARGEST_SENT = 64 << 20
 """The largest file that is sent to another machine."""
 
 
+LOOPBACK = "127.0.0.1"
+_SAFE_VERSION = (2, 52)
+"""The first version of Ray that asks for a token."""
+
+
 def check_captures(tasks: list[SweepTask], plan: SweepPlan) -> list[tuple[int, Attempt]]:
     """Check captures one after the other."""
+    limit_memory_once(MOST_MEMORY)
     return [(task.number, check_capture(task, plan)) for task in tasks]
 
 
 def check_servers(tasks: list[SweepTask], plan: SweepPlan) -> list[tuple[int, Attempt]]:
     """Check live servers concurrently."""
     STARTED.guard()
+    limit_memory_once(MOST_MEMORY_OF_SERVERS)
 
     async def check_all() -> list[Attempt]:
         return await asyncio.gather(*(check_live(task, plan) for task in tasks))
@@ -47,13 +56,29 @@ def check_servers(tasks: list[SweepTask], plan: SweepPlan) -> list[tuple[int, At
     return list(zip([task.number for task in tasks], asyncio.run(check_all()), strict=True))
 
 
-def ray_module() -> Any:
-    """Import Ray. Raises a UsageError if it is not installed."""
+def ray_module(address: str | None) -> Any:
+    """Import Ray, for a cluster or for this machine alone. Raises a UsageError if it is missing or not safe enough.
+
+    Ray listens on every interface, and whoever reaches it can run code. So on this machine it gets the loopback
+    interface, and a token that only the processes of this sweep have; Ray reads both while it is imported.
+    """
+    if address is None:
+        # The first is how Ray is kept from replacing 127.0.0.1 by an address that others reach.
+        own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+        os.environ.update(own, RAY_AUTH_TOKEN=os.environ.get("RAY_AUTH_TOKEN") or token_hex(32))
     try:
         import ray
     except ImportError:
         raise UsageError("`--engine ray` needs Ray: `pip install 'mcproof[ray]'`") from None
+    if address is None:
+        refuse_old_version(ray.__version__)
     return ray
+
+
+def refuse_old_version(version: str) -> None:
+    parts = version.split(".")[:2]
+    if not all(map(str.isdecimal, parts)) or tuple(map(int, parts)) < _SAFE_VERSION:
+        raise UsageError(f"`--engine ray` needs Ray 2.52 or newer, which asks for a token; this is {version}")
 
 
 class _Call:
@@ -69,20 +94,20 @@ class RayEngine:
     """Calls of `check_captures` and `check_servers` on a cluster."""
 
     def __init__(self, plan: SweepPlan, *, address: str | None, jobs: int | None, at_once: int) -> None:
-        ray = self._ray = ray_module()
+        ray = self._ray = ray_module(address)
         self._plan = plan
         self._at_once = at_once
+        where: dict[str, Any] = {"address": address}
+        if address is None:
+            where = {"address": "local", "_node_ip_address": LOOPBACK, "include_dashboard": False, "num_cpus": jobs}
         try:
-            ray.init(
-                address=address or "local",
-                include_dashboard=False if address is None else None,
-                num_cpus=jobs if address is None else None,
-                log_to_driver=False,
-                logging_level="ERROR",
-            )
+            ray.init(**where, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             why = str(error).strip().partition("\n")[0]
             raise McproofError(f"the Ray cluster cannot be used: {why}") from None
+        if address is None and (shown := ray.util.get_node_ip_address()) != LOOPBACK:
+            ray.shutdown()
+            raise McproofError(f"Ray {ray.__version__} listens on {shown}, where others reach it, and was stopped")
         self._cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._shared_plan = ray.put(plan)
         self._on_captures = ray.remote(max_retries=0, num_cpus=1)(check_captures)

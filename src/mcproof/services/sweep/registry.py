@@ -27,7 +27,19 @@ class Permissions(NamedTuple):
     packages: bool = False
     """Whether to download and run the packages of registry documents."""
     variables: frozenset[str] = frozenset()
-    """The environment variables that may be filled in."""
+    """The environment variables that may be filled in: `NAME` in what the user wrote, `NAME=PLACE` only there."""
+
+    def for_user(self, host: str) -> frozenset[str]:
+        """The variables for an entry of a list or a configuration, at a host."""
+        return frozenset(name for name in self.variables if "=" not in name) | self.for_strangers(host)
+
+    def for_strangers(self, place: str) -> frozenset[str]:
+        """The variables for an entry that others wrote, such as those of a registry.
+
+        Whoever publishes an entry decides which variables it names, so a name alone would give its value to everybody.
+        """
+        pairs = (variable.partition("=") for variable in self.variables)
+        return frozenset(name for name, _, wanted in pairs if wanted and wanted == place)
 
 
 @record()
@@ -63,10 +75,7 @@ class SweepTarget(NamedTuple):
         """The host and port that requests go to; empty for anything but a URL."""
         if not isinstance(self.endpoint, UrlEndpoint):
             return ""
-        try:
-            return urlsplit(self.endpoint.url).netloc.rpartition("@")[2].lower()
-        except ValueError:
-            return ""
+        return host_of(self.endpoint.url)
 
     @property
     def is_live(self) -> bool:
@@ -131,6 +140,26 @@ def entries_of(document: Any) -> list[Any] | None:
     return None
 
 
+def place_of(entry: Any) -> str:
+    """Return what the user names as the place of a variable: the host of the remote, else the name of the entry.
+
+    Not the package: another entry may run it with arguments that send the variable elsewhere.
+    """
+    server = _dict(_dict(entry).get("server", entry))
+    remote = _first_remote(server)
+    return str(server.get("name")) if remote is None else host_of(remote["url"])
+
+
+def host_of(url: str) -> str:
+    """Return the host and port of a URL as it is written; empty if a variable is a part of them."""
+    try:
+        host = urlsplit(url).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return ""
+    # Only one that is written plainly: programs disagree about what a backslash in it means.
+    return host if re.fullmatch(r"[a-z0-9.:\[\]-]+", host) else ""
+
+
 def is_current(entry: Any) -> bool:
     """Whether an entry is the latest version of its server, and not deleted."""
     meta = _member(_dict(entry), "_meta")
@@ -146,11 +175,8 @@ def registry_server(value: Any, variables: Container[str], *, runs_packages: boo
     server = _dict(_dict(value).get("server", value))
     name = server.get("name")
     name = name if isinstance(name, str) else ""
-    remotes = [remote for remote in _listed(server, "remotes") if isinstance(remote.get("url"), str)]
-    if remotes:
-        # SSE is the older transport, so it comes last.
-        remotes.sort(key=lambda remote: (remote.get("type") or remote.get("transport_type")) == "sse")
-        return _remote(name, remotes[0], variables)
+    if remote := _first_remote(server):
+        return _remote(name, remote, variables)
     packages = _listed(server, "packages")
     if not packages:
         return _left_out(name, "no remote or package", "the entry has neither remotes nor packages")
@@ -159,6 +185,13 @@ def registry_server(value: Any, variables: Container[str], *, runs_packages: boo
         return _left_out(name, "a package, without --run-packages", what)
     candidates = [_package(name, package, variables) for package in packages]
     return next((candidate for candidate in candidates if candidate.hindrance is None), candidates[0])
+
+
+def _first_remote(server: dict[str, Any]) -> dict[str, Any] | None:
+    remotes = [remote for remote in _listed(server, "remotes") if isinstance(remote.get("url"), str)]
+    # SSE is the older transport, so it comes last.
+    remotes.sort(key=lambda remote: (remote.get("type") or remote.get("transport_type")) == "sse")
+    return remotes[0] if remotes else None
 
 
 def _remote(name: str, remote: dict[str, Any], variables: Container[str]) -> RegistryServer:
@@ -232,7 +265,9 @@ def _environment(package: dict[str, Any], variables: Container[str]) -> Iterator
             yield name, f"${{{name}}}" if name in variables else _value(variable, variables)
         except _MissingValueError:
             if _member(variable, "isRequired"):
-                raise _MissingValueError(f"{name} (--allow-env {name} passes yours on)") from None
+                raise _MissingValueError(
+                    f"{name} (--allow-env {name}={package.get('identifier')} passes yours on)"
+                ) from None
 
 
 def _arguments(package: dict[str, Any], key: str, variables: Container[str]) -> Iterator[str]:
@@ -274,7 +309,7 @@ def _filled(text: str, declared: dict[str, Any], variables: Container[str]) -> s
         try:
             return _value(_dict(declared[name]), ())
         except _MissingValueError:
-            raise _MissingValueError(f"`{name}` (--allow-env {name} passes yours on)") from None
+            raise _MissingValueError(f"`{name}` (--allow-env {name}=HOST passes yours on)") from None
 
     return _BRACES.sub(value_of, text)
 

@@ -68,6 +68,7 @@ class KeySet:
         return slot
 
 
+_KEY = re.compile("[0-9a-f]{16}")
 ROW_VERSION = 1
 KIND = "sweep-outcome"
 CHECKED = "checked"
@@ -297,7 +298,7 @@ class ResultsFile:
         # The last run has ended as well, though no other run has noted it.
         for line in chain(_lines(self.journal), [{"session": True}]):
             begun = line.get("begin") if isinstance(line, dict) else None
-            if isinstance(begun, str) and (key := int(begun, 16)) not in self.done:
+            if isinstance(begun, str) and _KEY.fullmatch(begun) and (key := int(begun, 16)) not in self.done:
                 session.add((key, bool(line.get("alone"))))
             elif isinstance(line, dict) and "session" in line:
                 for key, is_alone in session:
@@ -354,8 +355,9 @@ def rows_of(file: str) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(lines, 1):
                 try:
                     row = json.loads(line)
-                    int(row["id"], 16)
-                except (ValueError, TypeError, KeyError):
+                    if not 0 < int(row["id"], 16) < 1 << 64:
+                        raise ValueError
+                except (ValueError, TypeError, KeyError, RecursionError):
                     raise InputError("not a row of a sweep", file=file, line=number) from None
                 yield row
     except OSError as error:
@@ -385,7 +387,7 @@ def _lines(file: str) -> Iterator[Any]:
         for line in lines:
             try:
                 yield json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return
 
 

@@ -17,9 +17,11 @@ from mcproof.services.sweep.registry import (
     SweepTarget,
     capture_target,
     entries_of,
+    host_of,
     is_current,
     is_registry_entry,
     key_of,
+    place_of,
     registry_server,
 )
 from mcproof.source.packages.projects import SUFFIXES
@@ -108,13 +110,13 @@ class TargetSources:
             self.outdated += 1
             return
         # For a variable that is allowed but not set, the default of the document is used.
-        allowed = self._permissions.variables & os.environ.keys()
+        allowed = self._permissions.for_strangers(place_of(entry)) & os.environ.keys()
         server = registry_server(entry, allowed, runs_packages=self._permissions.packages)
         name = server.name or place
         if server.hindrance is not None:
             yield SweepTarget(key_of("registry", name), name, server.name, hindrance=server.hindrance)
             return
-        yield self._live(ConfiguredServer(name, server.entry, place, 0), _raw_label(server.entry), name)
+        yield _live(ConfiguredServer(name, server.entry, place, 0), _raw_label(server.entry), name, allowed)
 
     def _of_configured(self, configured: ConfiguredServer, label: str, name: str) -> SweepTarget:
         entry = configured.entry
@@ -122,7 +124,9 @@ class TargetSources:
             message = "commands start only with --allow-commands"
             hindrance = Hindrance("left-out", "a command, without --allow-commands", message)
             return SweepTarget(_key(configured.entry, name), label, name, hindrance=hindrance)
-        return self._live(configured, label, name)
+        url = entry.get("url") if isinstance(entry, dict) else None
+        allowed = self._permissions.for_user(host_of(url) if isinstance(url, str) else "")
+        return _live(configured, label, name, allowed)
 
     def _of_list(self, source: str) -> Iterator[SweepTarget]:
         folder = "" if source == "-" else os.path.dirname(source)
@@ -185,7 +189,7 @@ class TargetSources:
     def _of_word(self, word: str, folder: str) -> Iterator[SweepTarget]:
         """Yield the targets of a line, or of a URL on the command line."""
         if is_url(word) and " " not in word:
-            yield self._live(ConfiguredServer("", {"url": word}, "", 0), _raw_label({"url": word}), "")
+            yield self._of_configured(ConfiguredServer("", {"url": word}, "", 0), _raw_label({"url": word}), "")
         elif words := _command_words(word, folder):
             entry = {"command": words[0], "args": words[1:]}
             yield self._of_configured(ConfiguredServer("", entry, "", 0), _raw_label(entry), "")
@@ -213,18 +217,17 @@ class TargetSources:
         hindrance = Hindrance("unreadable", "no such server", f"no server `{name}` in {file}")
         yield SweepTarget(key_of("configured", label), label, name, hindrance=hindrance)
 
-    def _live(self, configured: ConfiguredServer, label: str, name: str) -> SweepTarget:
-        """Return the target of a server, with variables filled in as far as they are allowed."""
-        key = _key(configured.entry, name)
-        try:
-            endpoint = server_of(configured, self._permissions.variables)
-        except InputError as error:
-            lacks_variable = "environment variable" in error.message
-            outcome, reason = (
-                ("left-out", "a variable is missing") if lacks_variable else ("unreadable", "not a server")
-            )
-            return SweepTarget(key, label, name, hindrance=Hindrance(outcome, reason, error.message))
-        return SweepTarget(key, label, name, endpoint=endpoint)
+
+def _live(configured: ConfiguredServer, label: str, name: str, variables: frozenset[str]) -> SweepTarget:
+    """Return the target of a server, with these variables filled in."""
+    key = _key(configured.entry, name)
+    try:
+        endpoint = server_of(configured, variables)
+    except InputError as error:
+        lacks_variable = "environment variable" in error.message
+        outcome, reason = ("left-out", "a variable is missing") if lacks_variable else ("unreadable", "not a server")
+        return SweepTarget(key, label, name, hindrance=Hindrance(outcome, reason, error.message))
+    return SweepTarget(key, label, name, endpoint=endpoint)
 
 
 def is_list(source: str) -> bool:
@@ -247,11 +250,20 @@ def captures_below(folder: str) -> Iterator[str]:
                     if entry.is_dir(follow_symlinks=False):
                         if depth < _DEEPEST and not is_left_out(entry.name):
                             waiting.append((path, depth + 1))
-                    elif entry.name.endswith(".json") and entry.is_file():
+                    elif entry.name.endswith(".json") and _is_capture(entry):
                         yield path
         except OSError as error:
             if here == folder:
                 raise InputError(f"cannot be read: {reason_of(error)}", file=folder) from None
+            yield here  # reported as a capture that cannot be read
+
+
+def _is_capture(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file, or a link that loops or leads nowhere: a capture that is reported as unreadable."""
+    try:
+        return entry.is_file() or not os.path.exists(entry.path)
+    except OSError:
+        return True
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from inspect import iscoroutinefunction
 from io import BufferedReader
@@ -192,6 +193,12 @@ def _limit_memory(most: int, *, may_start_servers: bool) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+@cache
+def limit_memory_once(most: int) -> None:
+    """Watch the memory of a process that is not one of ours, such as a worker of Ray, from its first job on."""
+    threading.Thread(target=_watch_memory, args=(most,), daemon=True).start()
 
 
 def _watch_memory(most: int) -> None:
