@@ -160,7 +160,7 @@ def test_a_server_over_http_shows_its_perimeter() -> None:
     with serve("json") as server:
         document: dict[str, Any] = scanned(server.url)
     assert outcomes(document)["transport_validates_origin"] == "failed"
-    assert outcomes(document)["endpoint_uses_public_host"] == "failed"
+    assert outcomes(document)["endpoint_uses_public_host"] == "not applicable"
     assert outcomes(document)["auth_supports_pkce_s256"] == "not applicable"
 
 
@@ -228,7 +228,7 @@ def test_a_server_that_cannot_be_connected_to_fails_the_run_and_shows_its_perime
     assert document == document_of(done, "error")
     assert done.returncode == 2
     found = outcomes(document)
-    assert found["endpoint_uses_public_host"] == "failed"
+    assert found["endpoint_uses_public_host"] == "not applicable"
     assert (found["mcp_tools_list_succeeded"], found["TRU-104"]) == ("not observed", "not observed")
     assert document["trust"]["verdict"] != "allow"
     assert document["trust"]["coverage"] < 0.5
@@ -238,7 +238,8 @@ def test_a_server_that_cannot_be_connected_to_fails_the_run_and_shows_its_perime
 def test_a_server_that_cannot_be_connected_to_is_one_line_and_its_report() -> None:
     done = run("scan", UNREACHABLE)
     assert done.stderr == f"mcproof: {UNREACHABLE}: the server cannot be reached: All connection attempts failed\n"
-    assert "endpoint_uses_public_host" in done.stdout
+    assert "no connection over MCP" in done.stdout
+    assert "✓" not in done.stdout
 
 
 def test_credentials_that_a_server_refuses_fail_the_run() -> None:

@@ -20,7 +20,9 @@ def test_scan_reports_a_shell_and_does_not_block_a_file(tmp_path: Path) -> None:
     target = write(tmp_path / "tools.json", {"tools": [SHELL]})
     document = document_of(run("scan", target, "--format", "json"), "scan")
     messages = {finding["rule"]: finding["message"] for finding in document["findings"]}
-    assert messages["no_public_code_execution_tools"] == "1 tool can run code: `bash`"
+    assert (
+        messages["no_public_code_execution_tools"] == "1 tool can run code: `bash` (`run a command` in its description)"
+    )
     assert document["trust"]["hard_fails"] == []
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.checks.behaviour import effects as verbs
+from mcproof.checks.engine import check
+from mcproof.checks.rule import find_rule
 from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import words_of
-from mcproof.probing.permission import HOW_TO_ALLOW, Permission, permission
+from mcproof.probing.permission import HOW_TO_ALLOW, Permission, permission, permissions_of
 from mcproof.report.formats import FORMATS
+from mcproof.targets.snapshots import read_snapshot
 
 from .running import command, http, mcproof, small_server, tried
 
@@ -61,7 +64,7 @@ def test_a_name_is_split_into_words(name: str, words: list[str]) -> None:
 def test_a_destructive_word_outranks_a_read_only_hint(name: str) -> None:
     assert not judged(name).is_granted
     assert not hinted(name, readOnlyHint=True).is_granted
-    assert "is destructive" in judged(name).reason
+    assert judged(name).reason.startswith(("it can delete data: `", "it may change something: `"))
 
 
 @pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail", "reply"])
@@ -412,3 +415,24 @@ def test_a_rule_that_a_command_asks_nothing_about_has_not_passed(name: str, rule
         output = mcproof(name, "--format", form, "--", *command("good")).output
         assert "WIR-020" in output
         assert not {rule for rule in rules if rule in output}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "git_reset",
+        "git_clear_working_dir",
+        "delete_user",
+        "list_users",
+        "add_note",
+        "drop_table",
+        "remove_label",
+        "kill",
+    ],
+)
+def test_what_deletes_data_is_the_same_for_scan_and_for_calls(name: str) -> None:
+    document = json.dumps({"tools": [{"name": name, "inputSchema": {"type": "object", "properties": {}}}]})
+    catalog = read_snapshot(document.encode(), "case.json")
+    is_reported = check(catalog, [find_rule("no_public_destructive_tools")]) != []
+    (given,) = permissions_of(catalog)
+    assert given.reason.startswith("it can delete data") == is_reported

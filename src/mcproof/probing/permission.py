@@ -3,7 +3,8 @@
 The first match decides:
 
 1. `--deny`, then `--allow` and `--allow-writes`;
-2. `destructiveHint` or a destructive word in the name: no;
+2. `destructiveHint`, a name or an undeclared description that says it deletes data, or a word in the name for
+   what cannot be undone: no;
 3. `readOnlyHint`: yes if true, no if false;
 4. a changing verb in the name, a changing first verb of the description, or parameters of such tools: no;
 5. a reading or computing verb in the name, else as first verb of the description: yes, presumed read-only;
@@ -18,6 +19,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from mcproof.checks.behaviour.capability_tables import destruction_of
 from mcproof.checks.behaviour.effects import DESTRUCTIVE, effect_of
 from mcproof.core.console import listed_names
 from mcproof.core.errors import UsageError, nearest
@@ -69,11 +71,14 @@ def _judge(tool: Tool) -> Permission:
     """Decide by what the tool declares."""
     given = tool.fields.get("annotations")
     hints = given if isinstance(given, dict) else {}
-    destructive = next((word for word in words_of(tool.name) if word.strip("0123456789") in DESTRUCTIVE), None)
     if hints.get("destructiveHint"):  # also "true" and 1, whose meaning is clear
         return Permission(tool, False, "`destructiveHint` is true")
-    if destructive is not None:
-        return Permission(tool, False, f"`{destructive}` in its name is destructive")
+    destruction = destruction_of(tool)
+    if destruction is not None and (destruction.source == "name" or hints.get("readOnlyHint") is not True):
+        return Permission(tool, False, f"it can delete data: {destruction.why}")
+    final = next((word for word in words_of(tool.name) if word.strip("0123456789") in DESTRUCTIVE), None)
+    if final is not None:
+        return Permission(tool, False, f"{MAY_CHANGE}`{final}` in its name")
     if hints.get("readOnlyHint") is True:
         return Permission(tool, True, "`readOnlyHint` is true")
     if hints.get("readOnlyHint") is False:

@@ -292,7 +292,17 @@ def _evidence(shown: ReportedFinding, gutter: int, style: Style) -> list[str]:
         inner = style.narrower(gutter + 2)
         lines = [f"{bar} {line}" for exchange in exchanges for line in exchange_lines(exchange, shown, inner)]
         return [bar, *lines]
-    return _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
+    lines = _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
+    return [*lines, *_reasons(shown, gutter, style)] if style.examples is None else lines
+
+
+def _reasons(shown: ReportedFinding, gutter: int, style: Style) -> Iterator[str]:
+    """Yield the reason for every tool of a finding about several; its message has the first ones."""
+    for entries in (shown.evidence or {}).values():
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and "why" in entry and len(entries) > 1:
+                text = style.text(f"{entry.get('toolName', '')}: {entry['why']}", 300)
+                yield from wrapped(f"{' ' * gutter}= {text}", style.width, indent=gutter + 4)
 
 
 def _tail(pointer: str, room: int, style: Style) -> str:
@@ -364,7 +374,8 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
         polish = "\n".join(wrapped(f"not judged: {doubt}", style.width, indent=4)) + f"\n{polish}"
         scope = f"what could be judged of {scope}"
     if not result.findings:
-        tick = f"{style.paint(style.symbol('✓', 'ok:'), 'good')} " if result.not_judged is None else ""
+        is_whole = result.not_judged is None and result.trouble is None
+        tick = f"{style.paint(style.symbol('✓', 'ok:'), 'good')} " if is_whole else ""
         return _wrapped(f"{tick}no findings in {scope}{hidden}", target, style) + polish
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]

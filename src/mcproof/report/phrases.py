@@ -219,21 +219,22 @@ def trust_sentence(trust: Trust) -> str:
 
 
 def outcome_counts(trust: Trust) -> str:
-    """Return how many rules passed, failed and were not judged."""
+    """Return how many rules passed, failed and were not judged, and the score of the published ones."""
     counts: dict[str, int] = {}
     for outcome in trust.outcomes:
         counts[outcome.outcome] = counts.get(outcome.outcome, 0) + 1
     listed = [f"{counts[word]:,} {word}" for word in _ORDER if word in counts]
-    return f"{plural(len(trust.outcomes), 'rule')}: {', '.join(listed)}"
+    alone = "" if trust.published_score is None else f"; score of the published rules alone: {trust.published_score}"
+    return f"{plural(len(trust.outcomes), 'rule')}: {', '.join(listed)}{alone}"
 
 
 _ORDER = ("failed", "passed", "not observed", "not applicable")
 
 
-def action_gain(action: Action, trust: Trust) -> str:
-    """Return what an action gains, such as "+8, then review"; empty if it gains nothing alone."""
+def action_gain(action: Action, before: str) -> str:
+    """Return what an action gains, such as "+8, verdict review", after one that led to a verdict; empty if nothing."""
     parts = [f"+{action.points}"] if action.points else []
-    parts += [f"verdict {action.verdict}"] if action.verdict != trust.verdict else []
+    parts += [f"verdict {action.verdict}"] if action.verdict != before else []
     return ", ".join(parts)
 
 

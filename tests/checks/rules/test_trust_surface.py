@@ -63,7 +63,8 @@ def test_one_finding_lists_every_tool() -> None:
 def test_the_message_names_the_first_tools() -> None:
     tools = [tool(f"delete_{each}", "", "id") for each in ("a", "b", "c", "d", "e")]
     (finding,) = findings("no_public_destructive_tools", *tools)
-    assert finding.message == "5 tools can delete data: `delete_a`, `delete_b`, `delete_c` and 2 more"
+    named = ", ".join(f"`delete_{each}` (`delete {each}` in its name)" for each in ("a", "b", "c"))
+    assert finding.message == f"5 tools can delete data: {named} and 2 more"
     assert finding.item.kind == "server"
     assert finding.shown_pointer == "/tools/0/name"
 
@@ -156,7 +157,7 @@ def test_hints_that_are_not_booleans_are_no_hints() -> None:
 
 
 def test_hits_of_all_tools_are_in_one_finding() -> None:
-    first, second = tool("ask", "Ask.", "prompt"), tool("find", "Find.", "query", "limit")
+    first, second = tool("ask", "Ask.", "prompt"), tool("find", "Run a Cypher query.", "query", "limit")
     assert evidence("prompt_injection_surface", first, DELETE, second) == {
         "hits": [
             {"toolName": "ask", "field": "prompt", "path": "/properties/prompt"},

@@ -149,5 +149,23 @@ def test_rules_of_other_rulesets_do_not_count() -> None:
 def test_actions_are_ordered_by_what_they_gain() -> None:
     rules = rule("a", weight=60), rule("b", weight=10), rule("c", weight=30), rule("d", weight=1, hard_fail=always)
     trust = score(*rules, failed=("b", "c", "d"))
-    assert [(each.rule, each.verdict) for each in trust.actions] == [("d", "review"), ("c", "block"), ("b", "block")]
+    assert [(each.rule, each.verdict) for each in trust.actions] == [("d", "review"), ("c", "allow"), ("b", "allow")]
+    assert trust.score + sum(each.points for each in trust.actions) == 100
     assert trust.actions[1].points == round(100 * 90 / 101) - round(100 * 60 / 101)
+
+
+def test_rules_that_the_published_catalog_does_not_have_do_not_dilute_the_verdict() -> None:
+    published = rule("a", weight=75), rule("b", "low", weight=25)
+    diluted = score(*published, rule("TRU-999", weight=100), failed=("b",))
+    assert (diluted.score, diluted.published_score, diluted.verdict) == (88, 75, "review")
+    assert diluted.reasons == ["the score of 75 by the published rules alone is below 80"]
+    assert score(*published, failed=("b",)).verdict == "review"
+
+
+def test_a_lower_score_with_the_rules_of_mcproof_decides_too() -> None:
+    trust = score(rule("a", weight=50), rule("TRU-999", "low", weight=50), failed=("TRU-999",))
+    assert (trust.score, trust.published_score, trust.verdict) == (50, 100, "review")
+
+
+def test_without_a_published_rule_the_score_decides_alone() -> None:
+    assert score(rule("TRU-999", weight=1)).published_score is None

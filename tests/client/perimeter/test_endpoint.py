@@ -118,7 +118,7 @@ def test_plain_http_is_found_on_a_public_name_and_not_on_this_machine() -> None:
         public = perimeter(f"http://mcp.weather.test:{server.port}/mcp").perimeter
         local = perimeter(server.url).perimeter
     assert set(findings(public)) == {"transport_uses_https"}
-    assert set(findings(local)) == {"endpoint_uses_public_host"}
+    assert set(findings(local)) == set()
 
 
 def test_a_redirect_is_followed_and_recorded() -> None:
@@ -193,7 +193,7 @@ def test_a_hostile_response_is_not_waited_for(kind: type[Web]) -> None:
 def test_a_closed_port_is_reported_as_the_reason() -> None:
     facts = perimeter("http://127.0.0.1:1/mcp").perimeter
     assert facts.unobserved["transport_validates_origin"].startswith("the server cannot be reached: ")
-    assert set(findings(facts)) == {"endpoint_uses_public_host"}
+    assert set(findings(facts)) == set()
 
 
 # Content types.

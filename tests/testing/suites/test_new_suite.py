@@ -124,7 +124,7 @@ def test_a_tool_with_side_effects_is_commented_out_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
     assert (suite.tests, suite.commented_out) == (4, 2)
-    assert "  # Inactive: it is not called: `delete` in its name is destructive\n" in suite.text
+    assert "  # Inactive: it is not called: it can delete data: `delete book` in its name\n" in suite.text
     assert "  # Inactive: it is not called: `destructiveHint` is true\n" in suite.text
     assert "--allow-writes" not in suite.text
     assert [name for name, _ in calls(read(suite.text))] == ["search"]

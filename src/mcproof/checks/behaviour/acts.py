@@ -163,6 +163,8 @@ class ToolText(NamedTuple):
     """Whether `readOnlyHint` is true."""
     destructive: bool
     """Whether `destructiveHint` is true."""
+    closed: bool = False
+    """Whether `openWorldHint` is false: it reaches nothing outside of its own data."""
 
     @property
     def name_act(self) -> Act | None:
@@ -197,6 +199,7 @@ def text_of(tool: Tool) -> ToolText:
         parameters=parameters,
         read_only=hints.get("readOnlyHint") is True,
         destructive=hints.get("destructiveHint") is True,
+        closed=hints.get("openWorldHint") is False,
     )
 
 

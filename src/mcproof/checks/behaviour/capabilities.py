@@ -216,10 +216,10 @@ MAY_DELETE = word_set(
     "clean cleanup clear discard drop empty evict flush overwrite prune remove reset trash uninstall unlink"
 )
 DATA = word_set(
-    "account all cache caches cells collection collections column columns conversation data database databases db "
-    "directories directory document documents email emails entities entries everything file files folder folders "
-    "history index indices key keys keyspace logs memory message messages notes partition queue range record records "
-    "resource resources row rows schema table tables user users"
+    "account all cache caches cells changes collection collections column columns commit commits conversation data "
+    "database databases db dir directories directory dirs document documents email emails entities entries everything "
+    "file files folder folders git head history index indices key keys keyspace logs memory message messages notes "
+    "partition queue range record records resource resources row rows schema table tables user users"
 )
 """Objects that are lost if a tool clears, drops or removes them."""
 NO_DATA = word_set(

@@ -374,6 +374,8 @@ _TRANSFER = (
 def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
     """URLs of the caller that a tool requests, and files that it uploads or downloads."""
     url = next(_url_parameters(text), None)
+    if text.closed and url is None:
+        return
     is_tied = _OWN_PAGES.search(text.opening) is not None and {"http", "url", "web"}.isdisjoint(text.words)
     is_web = not capabilities.WEB.isdisjoint(text.first_words) and not is_tied
     for act in text.acts:
@@ -399,11 +401,15 @@ def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
                 yield by_word("network_access", word)
 
 
+_ANY_HOST = re.compile(r"\^?\(?https?[?)]*:?(?:\\?/)*(?:$|[.(\[]|\\[Sw])")
+"""The beginning of a pattern for URLs that leaves their host open."""
+
+
 def _url_parameters(text: ToolText) -> Iterator[str]:
     """Parameters for any URL: neither a fixed choice nor tied to one site."""
     for name in parameters_with(text, capabilities.URL_PARAMETERS):
         schema = text.parameters[name]
-        is_narrow = "pattern" in schema and "http" not in str(schema["pattern"])[:12]
+        is_narrow = "pattern" in schema and _ANY_HOST.match(str(schema["pattern"])) is None
         is_stored = not capabilities.STORED_URLS.isdisjoint(words_of(name))
         if not is_narrow and not is_stored and not _TIED_TO_SITE.search(described_by(schema)):
             yield name
@@ -427,3 +433,8 @@ def capabilities_of(tool: Tool) -> list[CapabilityMatch]:
     # Finders are generators, so each stops at its first match.
     matches = (next(find(text), None) for find in _FINDERS)
     return [match for match in matches if match is not None]
+
+
+def destruction_of(tool: Tool) -> CapabilityMatch | None:
+    """Return what shows that a tool deletes data; None if nothing does. `scan` and `prove` decide by it alone."""
+    return next(delete_data(text_of(tool)), None)

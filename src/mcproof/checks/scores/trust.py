@@ -1,7 +1,8 @@
 """The trust score: a number from 0 to 100, a verdict, and the share of rules that could be observed.
 
 A rule passes, fails, or is not judged. The score is the weight of the rules that passed, in percent of the weight
-of those that were judged; nothing is earned by what could not be observed.
+of those that were judged; nothing is earned by what could not be observed. The rules of the published catalog are
+also scored alone, and the verdict follows the lower score: rules that mcproof adds must not dilute the others.
 Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-counts.md.
 """
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 LEAST_COVERAGE = 0.5
 """The share of the weight that must be observed before a server is allowed."""
 _SERIOUS = ("critical", "high")
+_ADDED = "TRU-"
+"""The beginning of the ids of rules that the published catalog does not have."""
 
 
 @record()
@@ -45,7 +48,7 @@ class RuleOutcome(NamedTuple):
 
 @record()
 class Action(NamedTuple):
-    """The effect of fixing all findings of one rule."""
+    """The effect of fixing all findings of one rule, after those of the actions before it."""
 
     rule: Text
     """The id of the rule."""
@@ -75,6 +78,8 @@ class Trust(NamedTuple):
     """What to do, the largest gain first."""
     outcomes: Annotated[list[RuleOutcome], member("rules")]
     """Every rule that was selected."""
+    published_score: Annotated[int | None, member(minimum=0, maximum=100)] = None
+    """The score of the published rules alone; the verdict follows the lower of both."""
 
 
 def trust_score(
@@ -96,10 +101,11 @@ def trust_score(
         score=state.score,
         verdict=state.verdict,
         coverage=state.coverage,
-        hard_fails=state.hard_fails,
+        hard_fails=list(state.hard_fails),
         reasons=list(_reasons(state, by_id, by_rule, thresholds)),
         actions=_actions(state, judged, outcomes, thresholds),
         outcomes=outcomes,
+        published_score=state.published_score,
     )
 
 
@@ -109,7 +115,7 @@ def _outcome(rule: Rule, findings: list[Finding], unjudged: Unjudged | None, exp
     if findings:
         blocks = traits.hard_fail
         is_hard_fail = blocks is not None and any(blocks(finding.evidence or {}, exposure) for finding in findings)
-        caps = rule.id.startswith("TRU-") and any(_severity(finding) in _SERIOUS for finding in findings)
+        caps = rule.id.startswith(_ADDED) and any(_severity(finding) in _SERIOUS for finding in findings)
         return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
     if unjudged is not None:
         outcome: Literal["not observed", "not applicable"] = "not observed" if unjudged.concerns else "not applicable"
@@ -127,28 +133,50 @@ class _State(NamedTuple):
     """The score and the verdict that outcomes result in."""
 
     score: int
-    verdict: Verdict
-    coverage: float
-    hard_fails: list[str]
-    serious: list[str]
+    published_score: int | None
+    """The score of the published rules alone; None if none of them was judged."""
+    verdict: Verdict = "allow"
+    coverage: float = 0.0
+    hard_fails: Sequence[str] = ()
+    serious: Sequence[str] = ()
     """The rules that cap the verdict at `review`: they failed or crashed."""
 
     @classmethod
     def of(cls, outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
-        weights = dict.fromkeys(("passed", "failed", "not observed", "not applicable"), 0)
-        for outcome in outcomes:
-            weights[outcome.outcome] += outcome.weight
+        weights = _weights(outcomes)
+        published = _weights(outcome for outcome in outcomes if not outcome.rule.startswith(_ADDED))
         judged = weights["passed"] + weights["failed"]
-        score = round(100 * weights["passed"] / judged) if judged else 0
+        is_published = published["passed"] + published["failed"] > 0
+        state = cls(_score(weights), _score(published) if is_published else None)
+        lower = state.lower
         # What does not apply to the target is in no sum: docs/decisions/0052-what-coverage-counts.md.
         concerning = judged + weights["not observed"]
         coverage = round(judged / concerning, 2) if concerning else 0.0
         hard_fails = [outcome.rule for outcome in outcomes if outcome.is_hard_fail]
         serious = [outcome.rule for outcome in outcomes if outcome.caps_verdict]
-        verdict: Verdict = "allow" if score >= thresholds.allow else "review" if score >= thresholds.review else "block"
+        verdict: Verdict = "allow" if lower >= thresholds.allow else "review" if lower >= thresholds.review else "block"
         if verdict == "allow" and (serious or coverage < LEAST_COVERAGE):
             verdict = "review"
-        return cls(score, "block" if hard_fails else verdict, coverage, hard_fails, serious)
+        verdict = "block" if hard_fails else verdict
+        return state._replace(verdict=verdict, coverage=coverage, hard_fails=hard_fails, serious=serious)
+
+    @property
+    def lower(self) -> int:
+        """The score that the verdict follows."""
+        return self.score if self.published_score is None else min(self.score, self.published_score)
+
+
+def _weights(outcomes: Iterable[RuleOutcome]) -> dict[str, int]:
+    weights = dict.fromkeys(("passed", "failed", "not observed", "not applicable"), 0)
+    for outcome in outcomes:
+        weights[outcome.outcome] += outcome.weight
+    return weights
+
+
+def _score(weights: Mapping[str, int]) -> int:
+    """The weight of what passed, in percent of the weight of what was judged."""
+    judged = weights["passed"] + weights["failed"]
+    return round(100 * weights["passed"] / judged) if judged else 0
 
 
 def _reasons(
@@ -162,10 +190,10 @@ def _reasons(
             yield f"{name} crashed on this server: a person must review it"
         elif name not in state.hard_fails:
             yield f"{_statement(rules[name], findings[name])}: a person must review it"
-    if state.score < thresholds.review:
-        yield f"the score of {state.score} is below {thresholds.review}"
-    elif state.score < thresholds.allow:
-        yield f"the score of {state.score} is below {thresholds.allow}"
+    limit = thresholds.review if state.lower < thresholds.review else thresholds.allow
+    if state.lower < limit:
+        whose = "" if state.lower == state.score else " by the published rules alone"
+        yield f"the score of {state.lower}{whose} is below {limit}"
     if state.coverage < LEAST_COVERAGE:
         yield f"only {state.coverage:.0%} of what the rules weigh could be observed"
 
@@ -185,12 +213,22 @@ def _statement(rule: Rule, findings: list[Finding]) -> str:
 def _actions(
     state: _State, rules: Sequence[Rule], outcomes: Sequence[RuleOutcome], thresholds: Thresholds
 ) -> list[Action]:
-    """What fixing each failed rule alone would gain: first what improves the verdict, then the most points."""
-    actions = []
+    """What to fix, in this order: what improves the verdict most, then what gains the most points.
+
+    Each gain counts from the action before it, so that the gains add up to what all of them achieve.
+    """
+    alone: list[tuple[RuleOutcome, Action]] = []
     for number, (rule, outcome) in enumerate(zip(rules, outcomes, strict=True)):
         if outcome.outcome == "failed":
             fixed = [*outcomes[:number], RuleOutcome(rule.id, "passed", outcome.weight), *outcomes[number + 1 :]]
             after = _State.of(fixed, thresholds)
-            actions.append((outcome, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
-    actions.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
-    return [action for _, action in actions]
+            alone.append((outcome, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
+    alone.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
+    actions, reached = [], state
+    done = {outcome.rule: outcome for outcome in outcomes}
+    for outcome, action in alone:
+        done[action.rule] = RuleOutcome(action.rule, "passed", outcome.weight)
+        after = _State.of(list(done.values()), thresholds)
+        actions.append(action._replace(points=after.score - reached.score, verdict=after.verdict))
+        reached = after
+    return actions

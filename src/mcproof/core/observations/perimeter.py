@@ -118,8 +118,13 @@ SIZE_CAP = 1_048_576
 """How many bytes of a response are read."""
 REDIRECT_CAP = 3
 """How many redirects are followed."""
-NETWORK_RULES = ("transport_uses_https", "transport_advertises_hsts", "endpoint_no_credentials_in_url")
-"""Rules about what others on the network can read, which concerns no server on this machine."""
+NETWORK_RULES = (
+    "transport_uses_https",
+    "transport_advertises_hsts",
+    "endpoint_no_credentials_in_url",
+    "endpoint_uses_public_host",
+)
+"""Rules about the way through a network, which concern no server on this machine."""
 HTTPS_RULES = (
     "tls_handshake_succeeded",
     "tls_uses_modern_version",

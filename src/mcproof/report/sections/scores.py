@@ -109,7 +109,10 @@ def scan_document(result: TargetResult) -> Document:
     if trust.reasons:
         body.append(Section("Why", [Bullets(trust.reasons)]))
     if trust.actions:
-        steps = [_step(action, action_gain(action, trust)) for action in trust.actions]
+        verdicts = [trust.verdict, *(action.verdict for action in trust.actions)]
+        steps = [
+            _step(action, action_gain(action, before)) for action, before in zip(trust.actions, verdicts, strict=False)
+        ]
         body.append(Section("What to do", [Steps(steps)], gist="the largest gain first"))
     pictures = []
     if graph is not None and graph.edges:

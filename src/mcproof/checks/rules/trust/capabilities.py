@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.trust.rule import few, identity, if_open, near, tools_that, trust_rule
+from mcproof.checks.rules.trust.rule import because, identity, if_open, near, trust_rule
 from mcproof.core.catalog.model import Catalog
+from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
     from mcproof.checks.behaviour.capabilities import Capability, CapabilityMatch
@@ -41,16 +42,25 @@ def capability_matches(catalog: Catalog) -> list[tuple[Tool, CapabilityMatch]]:
 
 
 def _tools_with(
-    catalog: Catalog, capability: Capability, what: str, entries: str = "matches", word: str = "keyword"
+    catalog: Catalog,
+    capability: Capability,
+    what: str,
+    entries: str = "matches",
+    word: str = "keyword",
+    unless: Callable[[Tool], bool] = lambda _: False,
 ) -> Iterator[Problem]:
     """One problem with all tools that have a capability; the evidence has `entries`, each with the `word`."""
-    found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == capability]
+    found = [
+        (tool, match)
+        for tool, match in capability_matches(catalog)
+        if match.capability == capability and not unless(tool)
+    ]
     if found:
         matches = [
             {"toolName": tool.label, word: match.keyword, "source": match.source, "why": match.why}
             for tool, match in found
         ]
-        message = tools_that([tool.label for tool, _ in found], what)
+        message = because([(tool.label, match.why) for tool, match in found], what)
         yield Problem(message, evidence={entries: matches}, near=near(found[0][0]))
 
 
@@ -62,7 +72,7 @@ def no_public_code_execution_tools(catalog: Catalog) -> Iterator[Problem]:
     code. OWASP MCP Top 10: MCP05 Command Injection and Execution.
 
     Why: whoever can call it, or can make a model call it, controls the machine behind the server.
-    Fix: offer the few operations that callers need as tools of their own, or require authorization and a sandbox.
+    Fix: replace it by tools for the few operations that callers need.
     """
     yield from _tools_with(catalog, "execute_code", "can run code")
 
@@ -75,7 +85,7 @@ def no_public_credential_access_tools(catalog: Catalog) -> Iterator[Problem]:
     revokes one, does not hand it out. OWASP MCP Top 10: MCP01 Token Mismanagement and Secret Exposure.
 
     Why: secrets end up in the context of a model, in its logs, and in reach of every other server it talks to.
-    Fix: keep secrets on the server; return references to them, and let people enter credentials outside the model.
+    Fix: keep secrets on the server: take and return names of them only, and let people enter them outside the model.
     """
     yield from _tools_with(catalog, "access_credentials", "can access credentials")
 
@@ -88,7 +98,7 @@ def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
     file to save results in counts.
 
     Why: a file that is written can become code that runs: a shell profile, a dependency, a configuration.
-    Fix: write only inside one directory with names the server chooses, or require authorization.
+    Fix: return the content, and let the client save it.
     """
     yield from _tools_with(catalog, "write_files", "can write files")
 
@@ -100,7 +110,7 @@ def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
     OWASP MCP Top 10: MCP02 Privilege Escalation via Scope Creep.
 
     Why: one call takes a service down, or gives someone rights that nobody approved.
-    Fix: move administration to a server of its own that requires authorization, with the least rights it needs.
+    Fix: take the tool out, and offer administration on a server of its own that requires authorization.
     """
     yield from _tools_with(catalog, "admin_control", "can control machines, accounts or rights")
 
@@ -116,12 +126,26 @@ def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool deletes data, or runs SQL that may delete data.
 
     SQL counts unless the tool states that it only reads. Removing one thing from another, such as a label from an
-    issue, does not.
+    issue, does not. Nor does a tool that declares `destructiveHint: true` and requires a parameter `confirm`.
 
     Why: a model that misunderstands, or is misled, may destroy data for good.
-    Fix: archive instead of deleting, ask for confirmation, or require authorization.
+    Fix: archive instead of deleting, or require a parameter `confirm` and declare `destructiveHint: true`.
     """
-    yield from _tools_with(catalog, "delete_data", "can delete data", "destructiveTools", "verb")
+    yield from _tools_with(
+        catalog, "delete_data", "can delete data", "destructiveTools", "verb", unless=_asks_for_confirmation
+    )
+
+
+def _asks_for_confirmation(tool: Tool) -> bool:
+    """Whether clients know that a tool destroys something, and callers have to confirm it."""
+    hints, required = tool.fields.get("annotations"), (tool.schema or {}).get("required")
+    is_declared = isinstance(hints, dict) and hints.get("destructiveHint") is True
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    return is_declared and any(not _CONFIRMING.isdisjoint(words_of(name)) for name in names)
+
+
+_CONFIRMING = frozenset(("confirm", "confirmation", "confirmed"))
+"""Words of parameters without which nothing is deleted."""
 
 
 @_capability_rule("no_public_send_message_tools", "send-message-tools", "high", 6)
@@ -129,7 +153,7 @@ def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool sends mails, messages or notifications, or makes calls.
 
     Why: messages leave in somebody's name, cannot be taken back, and can carry data out.
-    Fix: let people confirm what is sent, limit the recipients, or require authorization.
+    Fix: prepare a draft, and let a person send it.
     """
     yield from _tools_with(catalog, "send_message", "can send messages")
 
@@ -139,7 +163,7 @@ def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool moves money: it pays, charges, refunds, transfers, orders or invoices.
 
     Why: a wrong call costs money at once.
-    Fix: let people confirm each payment, set limits, or require authorization.
+    Fix: return what is to be paid, and let a person pay it.
     """
     yield from _tools_with(catalog, "financial_action", "can move money")
 
@@ -148,11 +172,12 @@ def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
 def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool requests URLs that its caller chooses, or uploads or downloads files.
 
-    A search, or an API whose address is fixed, does not count.
+    A search, or an API whose address is fixed, does not count; nor does a file that is passed in a call, if the tool
+    declares `openWorldHint: false`.
 
     Why: it reaches what the server can reach, such as internal services and cloud metadata, and it can carry data out;
     pages that it returns may hold instructions for the model.
-    Fix: allow known hosts only, refuse private addresses, or require authorization.
+    Fix: allow known hosts only, by an `enum` or a `pattern` of the parameter; refuse private addresses.
     """
     yield from _tools_with(catalog, "network_access", "can access the network")
 
@@ -162,16 +187,15 @@ def no_pii_keywords_in_tool_surface(catalog: Catalog) -> Iterator[Problem]:
     """A tool takes or returns personal data, by its name, description or parameters.
 
     Why: personal data has owners and laws; somebody must have decided that an agent may handle it.
-    Fix: leave out what the tool does not need, and document how the rest is protected.
+    Fix: leave out what the tool does not need, or refer to a person by an id.
     """
     from mcproof.checks.behaviour.capabilities import personal_data_in
 
     words = [(tool, word) for tool in catalog.tools if tool.knows("/name") for word in personal_data_in(tool)]
     if words:
         matches = [{"toolName": tool.label, **word._asdict()} for tool, word in words]
-        message = tools_that([tool.label for tool, _ in words], "may handle personal data")
-        shown = few((word.keyword for _, word in words), quote="")
-        yield Problem(f"{message} ({shown})", evidence={"matches": matches}, near=near(words[0][0]))
+        message = because([(tool.label, word.why) for tool, word in words], "may handle personal data")
+        yield Problem(message, evidence={"matches": matches}, near=near(words[0][0]))
 
 
 _EFFECTS = ("delete_data", "write_files", "financial_action", "send_message", "admin_control", "execute_code")
@@ -208,10 +232,15 @@ def tool_annotations_consistent(catalog: Catalog) -> Iterator[Problem]:
             tools.append(tool)
             hits.append({"toolName": tool.label, **hit})
     if hits:
-        message = tools_that([tool.label for tool in tools], "declare hints that contradict what they do")
-        if len(hits) == 1:
-            message = f"{tools[0].label}: {hits[0]['annotation']} contradicts {hits[0]['capabilityKind']}"
+        reasons = [(hit["toolName"], f"`{hit['annotation']}`" + _against(hit)) for hit in hits]
+        verb = "declares" if len(hits) == 1 else "declare"
+        message = because(reasons, f"{verb} hints that contradict what they do")
         yield Problem(message, evidence={"hits": hits}, near=near(tools[0]))
+
+
+def _against(hit: dict[str, Any]) -> str:
+    """What a hint contradicts; nothing if it contradicts the other hint."""
+    return f", but {hit['why']}" if "why" in hit else ""
 
 
 def _contradiction(hints: dict[str, Any], matches: list[CapabilityMatch]) -> dict[str, Any] | None:
@@ -257,18 +286,19 @@ def destructive_tools_declare_destructive_hint(catalog: Catalog) -> Iterator[Pro
     Fix: set `"destructiveHint": true` in the tool's `annotations`.
     """
     by_tool = _matches_by_tool(catalog)
-    undeclared: list[tuple[Tool, str]] = []
+    undeclared: list[tuple[Tool, CapabilityMatch]] = []
     for tool in catalog.tools:
         hints = tool.fields.get("annotations")
         if (isinstance(hints, dict) and hints.get("destructiveHint") is True) or not tool.knows_all("/annotations"):
             continue
         matches = by_tool.get(id(tool), [])
-        kinds = [match.capability for match in matches if match.is_sure and _is_destructive(match)]
-        if kinds:
-            undeclared.append((tool, next(kind for kind in _DESTRUCTIVE if kind in kinds)))
+        sure = (match for match in reversed(matches) if match.is_sure and _is_destructive(match))
+        destroying = {match.capability: match for match in sure}
+        if destroying:
+            undeclared.append((tool, next(destroying[kind] for kind in _DESTRUCTIVE if kind in destroying)))
     if undeclared:
-        hits = [{"toolName": tool.label, "capabilityKind": kind} for tool, kind in undeclared]
-        verb = "destructive tool does" if len(hits) == 1 else "destructive tools do"
-        names = few(tool.label for tool, _ in undeclared)
-        message = f"{len(hits):,} {verb} not declare `destructiveHint: true`: {names}"
+        hits = [{"toolName": tool.label, "capabilityKind": match.capability} for tool, match in undeclared]
+        verb = "does" if len(hits) == 1 else "do"
+        reasons = [(tool.label, match.why) for tool, match in undeclared]
+        message = because(reasons, f"may destroy something and {verb} not declare `destructiveHint: true`")
         yield Problem(message, evidence={"hits": hits}, near=near(undeclared[0][0]))

@@ -185,12 +185,14 @@ def endpoint_no_credentials_in_url(perimeter: Perimeter) -> Iterator[Problem]:
 
 @_endpoint_rule("endpoint_uses_public_host", "internal-host", "medium", weight=4)
 def endpoint_uses_public_host(perimeter: Perimeter) -> Iterator[Problem]:
-    """The host of the URL is this machine, a private network or a private domain.
+    """The host of the URL is in a private network or a private domain.
+
+    Not applicable to servers on this machine.
 
     Why: the same URL leads to another server elsewhere, and to internal services where an agent runs remotely.
-    Fix: publish the server under a public host name; ignore this rule for servers that are meant to be local.
+    Fix: publish the server under a public host name.
     """
-    if perimeter.internal_kind is not None:
+    if perimeter.internal_kind is not None and "endpoint_uses_public_host" not in perimeter.not_applicable:
         evidence = {"hostname": perimeter.hostname, "reason": perimeter.internal_kind}
         yield Problem(f"`{perimeter.hostname}` is {HOST_KINDS[perimeter.internal_kind]}", evidence=evidence)
 

@@ -68,10 +68,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number != 1 else f"1 {noun}"
 
 
-def tools_that(tools: Sequence[str], what: str) -> str:
-    """A sentence about tools: "2 tools can run code: `a`, `b`"."""
-    number = len(dict.fromkeys(tools))
-    return f"{counted(number, 'tool' if number == 1 else 'tools')} {what}: {few(tools)}"
+def because(tools: Sequence[tuple[str, str]], what: str) -> str:
+    """A sentence about tools, each with the reason: "1 tool can run code: `a` (`run` in its name)"."""
+    reasons: dict[str, str] = {}
+    for tool, why in tools:
+        reasons.setdefault(tool, why)
+    shown = [f"`{tool}` ({why})" for tool, why in reasons.items()]
+    return f"{counted(len(shown), 'tool' if len(shown) == 1 else 'tools')} {what}: {few(shown, quote='')}"
 
 
 def near(tool: Tool) -> str:

@@ -11,11 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.trust.rule import few, identity, near, tools_that, trust_rule
+from mcproof.checks.rules.trust.rule import because, identity, near, trust_rule
 from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
+from mcproof.core.text.english import first_sentence, word_set, words_of
 
 if TYPE_CHECKING:
     from mcproof.core.schema.tree import SchemaNode, SchemaTree
@@ -140,6 +141,14 @@ def _fault_of(name: str) -> str:
 
 _BROAD = frozenset({"command", "path", "prompt", "query", "secret", "sql", "token", "url"})
 _INSTRUCTABLE = frozenset({"command", "instruction", "message", "prompt", "query", "sql"})
+_COMMANDING = frozenset({"command", "instruction", "sql"})
+"""Roles of texts that are orders in themselves."""
+_OBEYING = word_set(
+    "agent agents ai ask assistant chat chatbot code command commands completion cypher execute executes execution "
+    "generate generates generation gpt graphql instruction instructions llm model models promql run runs shell sparql "
+    "sql"
+)
+"""Words of tools that execute a query, or give a prompt or message to a model."""
 _BOUNDED_OBJECT = frozenset(
     {"properties", "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames", "$ref"}
     | {"allOf", "anyOf", "oneOf", "enum", "const", "maxProperties"}
@@ -222,7 +231,8 @@ LONGEST_BOUNDED = 200
 def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
     """A text that a tool acts on is not restricted: a prompt, query, command, SQL, instruction or message.
 
-    It passes with an `enum`, a `pattern`, or a `maxLength` of at most 200. A `search_query` is a search term.
+    It passes with an `enum`, a `pattern`, or a `maxLength` of at most 200. A query, prompt or message counts only if
+    the tool says that it is executed or given to a model: that of a search, a commit or a form field is plain text.
 
     Why: instructions that hide in a page or a mail travel through the model into such a field, and the server obeys.
     Fix: restrict the text with `enum`, `pattern` or a short `maxLength`, or split it into typed parameters.
@@ -232,16 +242,26 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
         fields = [
             {"toolName": tool.label, "field": prop.name, "path": prop.path}
             for prop in (tool.tree.properties if tool.tree is not None else ())
-            if role_of(prop.name) in _INSTRUCTABLE
+            if (role := role_of(prop.name)) in _INSTRUCTABLE
             and any(map(_is_instructable, texts_of(prop.schema)))
             and tool.knows(prop.pointer)
+            and (role in _COMMANDING or _is_obeyed(tool, prop.schema))
         ]
         tool.release_tree()  # one tree at a time: docs/decisions/0014-one-schema-walk.md
         hits += fields
         first = first or (tool if fields else None)
     if first is not None:
-        message = tools_that([hit["toolName"] for hit in hits], "can receive any text")
-        yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))
+        reasons = [(hit["toolName"], f"its parameter `{hit['field']}`") for hit in hits]
+        message = because(reasons, "can receive any text")
+        yield Problem(message, evidence={"hits": hits}, near=near(first))
+
+
+def _is_obeyed(tool: Tool, schema: Any) -> bool:
+    """Whether a tool says that it executes a text or gives it to a model."""
+    described = schema.get("description") if isinstance(schema, dict) else None
+    texts = (first_sentence(tool.description), described if isinstance(described, str) else "")
+    words = {*words_of(tool.name), *(word for text in texts for word in words_of(text[:500]))}
+    return not _OBEYING.isdisjoint(words)
 
 
 def _is_instructable(schema: dict[str, Any]) -> bool:
