@@ -118,25 +118,26 @@ def test_secrets_of_a_misplaced_command_are_hidden(project: Path) -> None:
 
 def test_a_script_in_javascript_is_started_with_node(project: Path) -> None:
     (project / "server.mjs").write_text("")
-    assert "server.mjs: JavaScript is not read; start the server instead: `mcproof lint -- node server.mjs`" in fails(
-        "lint", "server.mjs", cwd=project
+    assert (
+        "server.mjs: this is source, not a live server; start the server: `mcproof prove -- node server.mjs`"
+        in fails("prove", "server.mjs", cwd=project)
     )
 
 
 @pytest.mark.parametrize(
     ("declared", "works"),
     [
-        (None, "mcproof lint -- node build/index.js"),
-        ({}, "mcproof lint -- node build/index.js"),
-        ({"bin": "./dist/cli.js"}, "mcproof lint -- node dist/cli.js"),
-        ({"bin": {"weather": "out/index.js"}}, "mcproof lint -- node out/index.js"),
+        (None, "mcproof prove -- node build/index.js"),
+        ({}, "mcproof prove -- node build/index.js"),
+        ({"bin": "./dist/cli.js"}, "mcproof prove -- node dist/cli.js"),
+        ({"bin": {"weather": "out/index.js"}}, "mcproof prove -- node out/index.js"),
         (
             {"scripts": {"start": "node --enable-source-maps lib/server.js"}},
-            "lint -- node --enable-source-maps lib/server.js",
+            "prove -- node --enable-source-maps lib/server.js",
         ),
-        ({"scripts": {"start": "PORT=1 node x.js && rm -rf /"}, "main": "main.js"}, "mcproof lint -- node main.js"),
-        ({"main": "../../other.js"}, "mcproof lint -- node build/index.js"),
-        ([], "mcproof lint -- node build/index.js"),
+        ({"scripts": {"start": "PORT=1 node x.js && rm -rf /"}, "main": "main.js"}, "mcproof prove -- node main.js"),
+        ({"main": "../../other.js"}, "mcproof prove -- node build/index.js"),
+        ([], "mcproof prove -- node build/index.js"),
     ],
     ids=str,
 )
@@ -146,8 +147,7 @@ def test_a_file_in_typescript_is_started_as_its_package_says(tmp_path: Path, dec
     (tmp_path / "src" / "index.ts").write_text("")
     if declared is not None:
         write(tmp_path / "package.json", declared)
-    said = fails("lint", "src/index.ts", cwd=tmp_path)
-    assert "TypeScript is not read" in said
+    said = fails("prove", "src/index.ts", cwd=tmp_path)
     assert f"{works}`" in said
 
 
@@ -162,8 +162,8 @@ def test_a_start_script_runs_in_the_folder_of_its_package(tmp_path: Path) -> Non
     package.mkdir(parents=True)
     (package / "index.ts").write_text("")
     write(package / "package.json", {"scripts": {"start": "node dist/index.js"}})
-    said = fails("lint", "packages/weather/index.ts", cwd=tmp_path)
-    assert "`mcproof lint --cwd packages/weather -- node dist/index.js`" in said
+    said = fails("prove", "packages/weather/index.ts", cwd=tmp_path)
+    assert "`mcproof prove --cwd packages/weather -- node dist/index.js`" in said
 
 
 def test_other_languages_are_named(project: Path) -> None:

@@ -16,7 +16,8 @@ from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_named
 from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError, UsageError, nearest
 from mcproof.runs.config import settings_for
-from mcproof.targets.folders import is_launcher, is_program, mistake_of, node_start, python_start, quoted_command
+from mcproof.source.pipeline import SOURCE_SUFFIXES
+from mcproof.targets.folders import is_launcher, is_program, mistake_of, quoted_command, start_words
 
 if TYPE_CHECKING:
     import argparse
@@ -89,7 +90,7 @@ def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
 
     name = arguments[0]
     shown = shown_words([name])
-    if name == "--" or "://" in name or name.endswith((".json", ".py")) or os.path.isdir(name):
+    if name == "--" or "://" in name or name.endswith((".json", *SOURCE_SUFFIXES)) or os.path.isdir(name):
         return UsageError(f"no command before `{shown}`; did you mean `mcproof lint {shown_words(arguments)}`?")
     if meant := _COMMANDS.get(name.lower()):
         return UsageError(f"unknown command `{shown}` (did you mean `{meant}`?)")
@@ -147,11 +148,10 @@ def refuse_mistakes(options: argparse.Namespace, names: Iterable[str], *, needs_
             continue
         mistake = mistake_of(name)
         if mistake is not None:
-            how = f"`{_with(parser, arguments, name, mistake.words)}`{mistake.note}" if mistake.words else _ANY_COMMAND
-            raise UsageError(f"{name}: {mistake.what}; start the server instead: {how}")
-        if needs_server and (os.path.isdir(name) or (name.endswith(".py") and os.path.isfile(name))):
-            words = python_start(name) or node_start(name)
-            how = f"`{_with(parser, arguments, name, words)}`" if words else _ANY_COMMAND
+            raise UsageError(f"{name}: {mistake}; start the server instead: {_ANY_COMMAND}")
+        if needs_server and (os.path.isdir(name) or (name.endswith(SOURCE_SUFFIXES) and os.path.isfile(name))):
+            words, note = start_words(name)
+            how = f"`{_with(parser, arguments, name, words)}`{note}" if words else _ANY_COMMAND
             what = "a folder" if os.path.isdir(name) else "source"
             raise UsageError(f"{name}: this is {what}, not a live server; start the server: {how}")
 

@@ -141,7 +141,7 @@ def _current(target: LoadedTarget) -> LoadedTarget:
     """One of several servers in a folder as its source is now: fixing another one may have changed shared files."""
     if not target.source.folder or target.catalog.source is None:
         return target
-    from mcproof.source.python.pipeline import rediscover
+    from mcproof.source.pipeline import rediscover
     from mcproof.targets.source_projects import catalog_of
 
     found = rediscover(target.catalog.source, {})

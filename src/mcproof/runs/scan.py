@@ -67,9 +67,10 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
     if catalog.source is not None:
-        from mcproof.source.python.pipeline import configuration_of, flows_of
+        from mcproof.source.pipeline import configuration_of, flows_of
 
-        values += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
+        shown = (flows_of(catalog.source), configuration_of(catalog.source, source.name))
+        values += [value for value in shown if value is not None]
     if source.server is not None:
         values += observe(source.server, catalog)
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))

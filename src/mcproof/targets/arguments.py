@@ -56,7 +56,7 @@ class Input(NamedTuple):
     obstacle: InputError | None = None
     """Why it cannot be read, if that is already known; other inputs still are."""
     is_source: bool = False
-    """Whether it is Python source: a file, or a folder with Python files below it."""
+    """Whether it is source code: a file, or a folder with source files below it."""
     server: Endpoint | None = None
     """The live server; None for a file."""
     origin: Origin | None = None
@@ -242,10 +242,10 @@ def shown_target(target: Target) -> str:
 
 
 def _is_source(target: str) -> bool:
-    """Whether a target is Python source: a file by its name, a folder by the files below it."""
-    from mcproof.targets.source_projects import holds_source
+    """Whether a target is source code: a file by its name, a folder by the files below it."""
+    from mcproof.source.pipeline import SOURCE_SUFFIXES, holds_source
 
-    return holds_source(target) if os.path.isdir(target) else target.endswith(".py")
+    return holds_source(target) if os.path.isdir(target) else target.endswith(SOURCE_SUFFIXES)
 
 
 def _inputs(target: str, live: LiveOptions) -> list[Input]:

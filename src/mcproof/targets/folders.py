@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, nearest
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.files import files_below, start_of_file
+from mcproof.core.text.files import files_below, is_inside, start_of_file
 from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class FolderContents(NamedTuple):
     """The parts of a folder that can be checked, and those that are left out."""
 
     has_source: bool
-    """Whether there is Python source that may register something."""
+    """Whether there is source that may register something."""
     servers: list[Catalog]
-    """Of the Python source, one for each server."""
+    """Of the source, one for each server."""
     snapshots: list[str]
     """Files that are snapshots, or may be if the folder has no source."""
     skipped: list[str]
@@ -72,19 +72,20 @@ def contents_of(folder: str, command: str, is_snapshot: Callable[[str], bool]) -
     A folder without source is a collection of snapshots: all JSON files count, so that a broken one is reported. Next
     to source, only those that are snapshots do.
     """
-    from mcproof.targets.source_projects import holds_source, read_servers_in
+    from mcproof.source.pipeline import holds_source
+    from mcproof.targets.source_projects import read_servers_in
 
     has_source = holds_source(folder)
     files = list(files_below(folder))
     packages = [file for file in files if os.path.basename(file) == "package.json"]
     texts = [file for file in files if file.endswith(".json")][:MOST_FILES]
-    left_out = list(_scripts(files, packages, command))
+    servers = read_servers_in(folder) if has_source else []
+    left_out = list(_unread(files, packages, command, servers))
     snapshots, skipped = texts, []
     if has_source or packages or left_out:
         likely = {file for file in texts if may_be_snapshot(file) and is_snapshot(file)}
         snapshots = [file for file in texts if file in likely]
         skipped = [file for file in texts if file not in likely]
-    servers = read_servers_in(folder) if has_source else []
     return FolderContents(has_source, servers, snapshots, skipped, left_out)
 
 
@@ -103,14 +104,17 @@ def nothing_in(folder: str, contents: FolderContents) -> InputError:
     """The error for a folder with nothing to check."""
     if contents.left_out:
         return InputError(f"nothing to check: {contents.left_out[0].message}", file=folder)
-    return InputError("nothing to check: no MCP server in Python and no `.json` snapshot in this folder", file=folder)
+    return InputError(
+        "nothing to check: no source of an MCP server and no `.json` snapshot in this folder", file=folder
+    )
 
 
-def _scripts(files: list[str], packages: list[str], command: str) -> Iterator[LeftOut]:
-    """Servers in TypeScript or JavaScript."""
-    from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
+def _unread(files: list[str], packages: list[str], command: str, read: list[Catalog]) -> Iterator[LeftOut]:
+    """Servers in TypeScript or JavaScript of which the source shows nothing."""
+    from mcproof.source.packages.projects import SUFFIXES, package_in
 
-    what = "TypeScript and JavaScript are not read; start the server instead"
+    what = "nothing that this server registers is found in its source; start the server instead"
+    sources = [file for catalog in read if catalog.source is not None for file in catalog.source.files]
     servers = []
     for file in packages:
         package = package_in(os.path.dirname(file))
@@ -120,6 +124,8 @@ def _scripts(files: list[str], packages: list[str], command: str) -> Iterator[Le
         scripts = [file for file in files if file.endswith(SUFFIXES)][:_MOST_SCRIPTS]
         servers += [(file, start_of(file)) for file in scripts if _SDK in start_of_file(file, _START)][:1]
     for where, start in servers:
+        if any(is_inside(os.path.abspath(file), os.path.abspath(where)) for file in sources):
+            continue
         shown = " ".join(("mcproof", command, *map(shell_word, start.arguments)))
         yield LeftOut(where, f"{what}: `{shown}`{f' (after `{start.build}`)' if start.build else ''}")
 
@@ -148,15 +154,6 @@ _OTHER_LANGUAGES = {
     ".swift": "Swift", ".ex": "Elixir", ".exs": "Elixir", ".scala": "Scala", ".lua": "Lua",
 }  # fmt: skip
 _LONGEST_LOOKED_AT = 1 << 20
-
-
-class Mistake(NamedTuple):
-    """What a target is, and the words that reach its server."""
-
-    what: str
-    words: tuple[str, ...]
-    """Options and `-- COMMAND ARG...`; empty if they are unknown."""
-    note: str = ""
 
 
 def is_program(word: str) -> bool:
@@ -194,22 +191,21 @@ def quoted_command(word: str) -> tuple[str, ...]:
     return tuple(words) if len(words) > 1 and is_program(words[0]) else ()
 
 
-def mistake_of(target: str) -> Mistake | None:
-    """The mistake in a file that is the source of a server in an unsupported language; None if it is not one."""
+def mistake_of(target: str) -> str | None:
+    """What is wrong with a file that is the source of a server in an unsupported language; None if it is not one."""
     suffix = os.path.splitext(target)[1].lower()
-    if suffix in SUFFIXES:
-        what = "TypeScript is not read" if suffix in (".ts", ".mts", ".cts", ".tsx") else "JavaScript is not read"
-        start = start_of(target)
-        return Mistake(what, start.arguments, f" (after `{start.build}`)" if start.build else "")
-    if suffix in _OTHER_LANGUAGES and os.path.isfile(target):
-        return Mistake(f"{_OTHER_LANGUAGES[suffix]} is not read", ())
-    return None
+    return f"{_OTHER_LANGUAGES[suffix]} is not read" if suffix in _OTHER_LANGUAGES and os.path.isfile(target) else None
 
 
-def node_start(folder: str) -> tuple[str, ...]:
-    """Options and `-- COMMAND ARG...` that start the server of a folder with `package.json`; empty if there is none."""
-    package = package_in(folder) if os.path.isdir(folder) else None
-    return package.start.arguments if package is not None else ()
+def start_words(target: str) -> tuple[tuple[str, ...], str]:
+    """Options and `-- COMMAND ARG...` that start the server in a file or a folder, and what has to be built first."""
+    if not target.endswith(SUFFIXES):
+        if words := python_start(target):
+            return words, ""
+        package = package_in(target) if os.path.isdir(target) else None
+        return (package.start.arguments if package is not None else ()), ""
+    start = start_of(target)
+    return start.arguments, f" (after `{start.build}`)" if start.build else ""
 
 
 def python_start(target: str) -> tuple[str, ...]:

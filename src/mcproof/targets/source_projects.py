@@ -1,10 +1,9 @@
-"""Python source as a target: the catalog that it would serve."""
+"""Source code as a target: the catalog that it would serve."""
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.core.errors import InputError, reason_of
@@ -13,36 +12,6 @@ from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, SourceMap
     from mcproof.core.observations.source import SourceProblem
-
-
-def holds_source(folder: str) -> bool:
-    """Whether a folder contains Python that may register something with an MCP server."""
-    if not _may_hold_python(folder):
-        return False
-    from mcproof.source.python.files import may_register, python_files, read_bytes
-
-    problems: list[SourceProblem] = []
-    for file in python_files(folder, problems):
-        data = read_bytes(file, problems)
-        if data is not None and may_register(data, file):
-            return True
-    return False
-
-
-def _may_hold_python(folder: str) -> bool:
-    """Whether a name below a folder is that of a Python file: a cheap test, as discovery takes long to import.
-
-    Discovery decides about linked folders.
-    """
-    waiting = [folder]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py") or (entry.is_symlink() and entry.is_dir()):
-                    return True
-                if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-    return False
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
@@ -62,7 +31,9 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def _problems_of_text(name: str) -> list[SourceProblem]:
-    """Problems in the text of a file; discovery does not decode files that mention no server."""
+    """Problems in the text of a file; discovery does not decode Python files that mention no server."""
+    if not name.endswith(".py"):
+        return []
     from mcproof.source.python.files import decoded, read_bytes
 
     problems: list[SourceProblem] = []
@@ -72,12 +43,12 @@ def _problems_of_text(name: str) -> list[SourceProblem]:
 
 
 def read_source(name: str, *, whole: bool = False) -> Catalog:
-    """Read the catalog that the Python source in a file or folder would serve; `catalog.source` has its locations.
+    """Read the catalog that the source in a file or folder would serve; `catalog.source` has its locations.
 
     For a file, that is what the file itself defines, as in a check of changed files; with `whole`, everything that
     running it would serve.
     """
-    from mcproof.source.python.pipeline import discover
+    from mcproof.source.pipeline import discover
 
     try:
         os.stat(name)
@@ -90,15 +61,15 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
 
 
 def read_servers_in(folder: str) -> list[Catalog]:
-    """Read the catalog of each server in the Python source below a folder; empty if there is none."""
-    from mcproof.source.python.pipeline import discover_servers
+    """Read the catalog of each server in the source below a folder; empty if there is none."""
+    from mcproof.source.pipeline import discover_servers
 
     return [catalog_of(source, name) for name, source in discover_servers(folder) if any(source.document.values())]
 
 
 def _nothing_found(name: str, source: SourceMap, *, whole: bool) -> InputError:
     """The error for source without any item."""
-    from mcproof.source.python.pipeline import discover
+    from mcproof.source.pipeline import discover
 
     problems = source.problems or _problems_of_text(name)
     if problems:

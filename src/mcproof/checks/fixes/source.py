@@ -401,7 +401,7 @@ class _Verifier:
             files = self._project.files_with(fixes)
         except UncertainError:
             return False
-        from mcproof.source.python.pipeline import rediscover  # here, as fixes of snapshots load this module, too
+        from mcproof.source.pipeline import rediscover  # here, as fixes of snapshots load this module, too
 
         rediscovered = rediscover(self._source, {os.path.realpath(file.file): file.after for file in files})
         if rediscovered is None or rediscovered.problems != self._source.problems:

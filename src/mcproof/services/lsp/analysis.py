@@ -16,7 +16,7 @@ from mcproof.runs.config import settings_of
 from mcproof.runs.events import TargetFailed, TargetFinished
 from mcproof.runs.requests import Detail, LintRequest, RunSession, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
-from mcproof.source.python.pipeline import SyntaxTreeCache, discover
+from mcproof.source.pipeline import discover, syntax_trees
 from mcproof.targets.arguments import Input
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of
@@ -67,7 +67,7 @@ class Analyst:
     """Checks documents, and remembers the statements of each that did not change. Not safe for threads."""
 
     def __init__(self) -> None:
-        self._trees = SyntaxTreeCache()
+        self._trees = syntax_trees()
 
     def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         """Check a document; `contents` are those of all open documents, by path and by real path."""

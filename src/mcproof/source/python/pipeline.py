@@ -93,15 +93,6 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
         return found
 
 
-def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap | None:
-    """Repeat a discovery with other content of some files, by their real paths; None if the server is gone."""
-    overrides = {**source_map.overrides, **changed}
-    if source_map.server is None:
-        return discover(source_map.target, overrides, whole=source_map.is_whole)
-    found = discover_servers(source_map.target, overrides)
-    return found[source_map.server][1] if len(found) == source_map.servers else None
-
-
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     was_enabled = gc.isenabled()

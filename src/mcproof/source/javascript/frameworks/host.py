@@ -1,0 +1,159 @@
+"""What names of other packages mean to the interpreter: servers, schemas, and the modules of Node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.source.javascript.frameworks import node as node_modules
+from mcproof.source.javascript.frameworks import registration, schemas
+from mcproof.source.javascript.frameworks.servers import ServerPart, ServerValue
+from mcproof.source.javascript.interp.classes import JsClass
+from mcproof.source.javascript.interp.functions import NativeFunction
+from mcproof.source.javascript.interp.globals import Environment, environment_member
+from mcproof.source.javascript.interp.members import pass_on
+from mcproof.source.javascript.values import UNDEFINED, JsObject, JsPromise, Library, Unknown
+from mcproof.source.javascript.zod.emitters import NEWEST_CONVERTER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcproof.source.javascript.files import ProjectFiles
+    from mcproof.source.javascript.frameworks.servers import Place
+    from mcproof.source.javascript.interp.interpreter import Interpreter
+from mcproof.source.javascript.values import Value
+
+MOST_CALLBACKS = 500
+
+
+_SDK = "@modelcontextprotocol/sdk"
+_CLASSES: tuple[tuple[frozenset[str], Library], ...] = (
+    (frozenset(("registerTool", "setToolRequestHandlers", "tool")), Library(_SDK, ("McpServer",))),
+    (frozenset(("registerTool", "setToolRequestHandlers")), Library("@modelcontextprotocol/server", ("McpServer",))),
+    (frozenset(("_oninitialize", "getClientCapabilities")), Library(_SDK, ("Server",))),
+    (frozenset(("listCallback", "completeCallback", "uriTemplate")), Library(_SDK, ("ResourceTemplate",))),
+    (frozenset(("addTool", "addResourceTemplate", "addPrompt", "embedded")), Library("fastmcp", ("FastMCP",))),
+)
+"""The classes that a bundle may hold, by the names of their methods, which no build changes."""
+
+
+class McpHost:
+    """Servers of the source, and what else its names of other packages mean."""
+
+    def __init__(self, files: ProjectFiles) -> None:
+        self.run: Interpreter
+        self.files = files
+        self.servers: list[ServerValue] = []
+        self.versions = schemas.Versions(files)
+        self.callbacks: dict[int, Value] = {}
+        """Functions that unknown code may call."""
+
+    # Values
+
+    def is_native(self, value: Any) -> bool:
+        return isinstance(value, (ServerValue, ServerPart, Environment))
+
+    def recognized(self, value: Value) -> Value:
+        """What of a known package a value is, although it is defined in the source: a part of a bundle."""
+        if isinstance(value, JsClass):
+            names = value.prototype().members.keys()
+            return next((library for words, library in _CLASSES if words <= names), None)
+        if isinstance(value, JsObject):
+            return schemas.recognized_names(value.members)
+        return schemas.recognized_code(value)
+
+    def constructor(self, name: str) -> Value:
+        """A class that zod 4 creates in a bundle."""
+        return schemas.constructor_of(self.run, name)
+
+    def pass_callback(self, function: Value) -> None:
+        if len(self.callbacks) < MOST_CALLBACKS and function.code.registers:
+            self.callbacks.setdefault(id(function.code), function)
+
+    def member(self, value: Any, name: str) -> Value:
+        if isinstance(value, Library):
+            return self._library_member(value, name)
+        if isinstance(value, Environment):
+            return environment_member(name)
+        if schemas.is_schema(value):
+            return schemas.zod_value(self.run, value, name)
+        if isinstance(value, ServerValue):
+            if name in ("server", "mcp", "mcpServer"):
+                return self.wrapped(value)
+            return NativeFunction(name, lambda this, given: self.method(value, name, given, None))
+        if isinstance(value, ServerPart):
+            return NativeFunction(name, lambda this, given: self.method(value, name, given, None))
+        return Unknown(f"`{name}` of this value is not known")
+
+    def wrapped(self, server: Any) -> JsObject:
+        """A server as a value of the program."""
+        made = JsObject({})
+        made.native = server
+        return made
+
+    def _library_member(self, library: Library, name: str) -> Value:
+        path = [part for part in library.path if part[:1] != "/"]
+        if name == "__esModule":
+            return True
+        if name == "default" and not path:
+            return library
+        if name == "then":
+            return UNDEFINED
+        if library.package == "process" and not path:
+            return self.run.globals["process"].members.get(name, Unknown("this is not known"))
+        return Library(library.package, (*library.path, name))
+
+    # Calls
+
+    def call(self, value: Any, arguments: Sequence[Value], place: Place | None) -> Value:
+        given = list(arguments)
+        if isinstance(value, Library):
+            return self._call_library(value, given, place)
+        pass_on(self.run, given)
+        return Unknown("what a call returns is not known")
+
+    def method(self, value: Any, name: str, arguments: Sequence[Value], place: Place | None) -> Value:
+        given = list(arguments)
+        if isinstance(value, ServerValue):
+            return registration.call_server(self, value, name, given, place)
+        if isinstance(value, ServerPart):
+            return registration.call_part(self, value, name, given)
+        if isinstance(value, Library):
+            return self._call_library(Library(value.package, (*value.path, name)), given, place)
+        if schemas.is_schema(value):
+            return schemas.call_schema(self.run, value, name, given, place)
+        pass_on(self.run, given)
+        return Unknown(f"what `{name}` returns is not known")
+
+    def construct(self, value: Any, arguments: Sequence[Value], place: Place | None) -> Value:
+        given = list(arguments)
+        if isinstance(value, Library) and value.path:
+            made = registration.create(self, value, given, place)
+            if made is not None:
+                return made
+        pass_on(self.run, given)
+        return Unknown("what is created here is not known")
+
+    def _call_library(self, library: Library, given: list[Value], place: Place | None) -> Value:
+        name = library.path[-1] if library.path else ""
+        path = place[0].source.path if place is not None else self.files.target
+        if library.package == "zod":
+            return schemas.call_zod(self.run, library, given, place, self.versions.zod(path))
+        if name == "zodToJsonSchema" or (library.package == "zod-to-json-schema" and not name):
+            converter = self.versions.of("zod-to-json-schema", path) or NEWEST_CONVERTER
+            return schemas.convert(given, self.versions.zod(path), converter)
+        made = registration.call_function(self, library, name, given, place)
+        if made is not None:
+            return made
+        if library.package in node_modules.MODULES:
+            if library.package == "module" and name == "createRequire" and place is not None:
+                return place[0].require
+            if library.package == "url" and name == "URL":
+                return node_modules.url_of(given)
+            subpath = [part for part in library.path if part[:1] == "/"]
+            result = node_modules.call_node(self.files, library.package, name, given)
+            if "/promises" in subpath or "promises" in library.path:
+                return JsPromise(result)
+            if not isinstance(result, Unknown):
+                return result
+        pass_on(self.run, given)
+        return Unknown(f"what `{name or library.package}` of `{library.package}` returns is not known")

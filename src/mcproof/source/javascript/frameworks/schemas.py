@@ -1,0 +1,300 @@
+"""Schemas of zod in the source: calls of the library, the versions that a project uses, and what a server lists.
+
+A bundle may hold zod itself. It is recognized by the names that it exports, and by how it creates its schemas; what it
+does is not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.source.javascript.interp.builtins import argument
+from mcproof.source.javascript.interp.functions import NativeFunction
+from mcproof.source.javascript.interp.members import call_value, get_member
+from mcproof.source.javascript.values import UNDEFINED, JsObject, Library, Unknown
+from mcproof.source.javascript.zod.emitters import (
+    NEWEST_CONVERTER,
+    NEWEST_ZOD,
+    Emitter,
+    to_json_schema,
+    zod_to_json_schema,
+)
+from mcproof.source.javascript.zod.functions import zod_call
+from mcproof.source.javascript.zod.methods import VALUES, zod_member, zod_method
+from mcproof.source.javascript.zod.schema import Check, ZodSchema
+
+if TYPE_CHECKING:
+    from mcproof.source.javascript.files import ProjectFiles
+    from mcproof.source.javascript.frameworks.servers import Place
+    from mcproof.source.javascript.interp.functions import FunctionCode
+    from mcproof.source.javascript.interp.interpreter import Interpreter
+    from mcproof.source.javascript.values import Value
+
+Version = tuple[int, ...]
+NEWEST: dict[str, dict[int, Version]] = {
+    "zod": {3: (3, 25, 76), 4: NEWEST_ZOD},
+    "@modelcontextprotocol/sdk": {1: (1, 32, 2)},
+    "@modelcontextprotocol/server": {2: (2, 0, 0)},
+    "zod-to-json-schema": {3: NEWEST_CONVERTER},
+}
+"""The newest version of each major version of a package, which a range allows."""
+_MEMBERS = VALUES | {
+    "description",
+    "shape",
+    "options",
+    "enum",
+    "Enum",
+    "Values",
+    "values",
+    "value",
+    "_def",
+    "def",
+    "_zod",
+}
+
+
+def call_zod(run: Interpreter, library: Library, given: list[Value], place: Place | None, zod: Version) -> Value:
+    """What a function of zod returns."""
+    module, path = module_of(library)
+
+    def call(function: Value, arguments: Any) -> Value:
+        return call_value(run, function, UNDEFINED, list(arguments), None)
+
+    if path and path[-1] == "toJSONSchema":
+        return to_json_schema(
+            argument(given, 0), argument(given, 1), zod if module != "zod/v4" else max(zod, (4, 0, 0))
+        )
+    made = zod_call(path, given, call, module)
+    if isinstance(made, ZodSchema) and made.node is None:
+        made.node = place
+    return made
+
+
+def module_of(library: Library) -> tuple[str, tuple[str, ...]]:
+    """The module of zod that something is from, such as `zod/v4`, and its path in it."""
+    subpath = "".join(part for part in library.path if part[:1] == "/")
+    path = tuple(part for part in library.path if part[:1] != "/")
+    return library.package + subpath, path
+
+
+def zod_value(run: Interpreter, schema: Value, name: str) -> Value:
+    """A member of a schema: a value, or a method."""
+    if isinstance(schema, ZodSchema) and name in _MEMBERS:
+        return zod_member(schema, name)
+    return NativeFunction(name, lambda this, given: call_schema(run, schema, name, given, None))
+
+
+def call_schema(run: Interpreter, schema: Value, name: str, given: list[Value], place: Place | None) -> Value:
+    """What a method of a schema returns."""
+    if not isinstance(schema, ZodSchema):
+        return Unknown(f"what `{name}` returns is not known")
+    if name in ("parse", "parseAsync", "safeParse", "safeParseAsync", "spa"):
+        return Unknown("what a schema parses is not known")
+    made = zod_method(
+        schema, name, given, lambda function, arguments: call_value(run, function, UNDEFINED, list(arguments), None)
+    )
+    if isinstance(made, ZodSchema) and place is not None:
+        made.node = place
+    return made
+
+
+def is_schema(value: Value) -> bool:
+    return isinstance(value, (ZodSchema, Check))
+
+
+def convert(given: list[Value], zod: Version, converter: Version) -> Value:
+    """What `zodToJsonSchema(…)` returns."""
+    return zod_to_json_schema(argument(given, 0), argument(given, 1), zod, converter)
+
+
+class Versions:
+    """The versions of libraries that the packages of a project use."""
+
+    def __init__(self, files: ProjectFiles) -> None:
+        self._files = files
+        self._known: dict[tuple[str, str], Version] = {}
+        self._locks: dict[str, dict[str, str]] = {}
+
+    def of(self, package: str, path: str) -> Version | None:
+        """The version of a package that a file of the project uses; None if nothing declares it."""
+        folder = os.path.dirname(path)
+        key = (package, folder)
+        if key not in self._known:
+            self._known[key] = self._find(package, folder) or ()
+        return self._known[key] or None
+
+    def _find(self, package: str, folder: str) -> Version | None:
+        locked = self._lock().get(package)
+        if locked is not None:
+            return exact_version(locked)
+        declared = self._files.version_of(package, folder)
+        return newest_allowed(declared, NEWEST.get(package, {})) if declared is not None else None
+
+    def _lock(self) -> dict[str, str]:
+        top = self._files.top
+        if top not in self._locks:
+            found = self._locks[top] = {}
+            data = self._files.lock(top)
+            for name in NEWEST:
+                match = re.search(rf'"node_modules/{re.escape(name)}": \{{\s*"version": "([^"]+)"', data)
+                match = match or re.search(rf"(?m)^\s*['\"/]*{re.escape(name)}@(\d[\w.-]*)", data)
+                match = match or re.search(rf'(?m)^"?{re.escape(name)}@[^\n]*:\n\s+version:? "?(\d[\w.-]*)', data)
+                if match is not None:
+                    found[name] = match[1]
+        return self._locks[top]
+
+    def zod(self, path: str) -> Version:
+        """The version of zod: the declared one, or the one that the SDK brings."""
+        found = self.of("zod", path)
+        if found is not None:
+            return found
+        sdk = self.of("@modelcontextprotocol/sdk", path)
+        return (3, 25, 76) if sdk is not None and sdk < (1, 23) else NEWEST_ZOD
+
+    def emitter(self, framework: str, package: str, path: str) -> Emitter:
+        """Who writes the schemas of a server."""
+        zod = self.zod(path)
+        converter = self.of("zod-to-json-schema", path) or NEWEST_CONVERTER
+        name = {"sdk": "sdk", "lowlevel": "sdk"}.get(framework, framework)
+        if name == "sdk":
+            version = (
+                (2, 0, 0) if package == "@modelcontextprotocol/server" else self.of("@modelcontextprotocol/sdk", path)
+            )
+            return Emitter("sdk", version or (1, 32, 2), zod, converter)
+        return Emitter(
+            name if name in ("fastmcp", "mastra") else "sdk", self.of(package, path) or (1, 32, 2), zod, converter
+        )
+
+
+def exact_version(text: str) -> Version | None:
+    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
+    return tuple(int(part) for part in match.groups()) if match else None
+
+
+def newest_allowed(range_: str, newest: dict[int, Version]) -> Version | None:
+    """The newest version in a range of npm, as an installation chooses it."""
+    if "zod@" in range_ or range_.startswith("npm:"):
+        range_ = range_.rpartition("@")[2]
+    found = []
+    for alternative in range_.split("||")[:10]:
+        match = re.match(r"\s*(\^|~|>=|=|v)?\s*(\d+)(?:\.(\d+|x|\*))?(?:\.(\d+|x|\*))?", alternative)
+        if match is None:
+            continue
+        sign, *parts = match.groups()
+        numbers = tuple(int(part) for part in parts if part is not None and part.isdigit())
+        limit = newest.get(numbers[0], (numbers[0], 999, 999))
+        if sign == "^" or len(numbers) == 1:
+            found.append(max(limit, numbers))
+        elif sign == "~" or len(numbers) == 2:
+            found.append((*numbers[:2], 999))
+        elif sign == ">=":
+            found.append(max([*newest.values(), numbers]))
+        else:
+            found.append(numbers)
+    if not found:
+        return max(newest.values(), default=None) if range_.strip() in ("*", "latest", "") else None
+    return max(found)
+
+
+def recognized_names(names: Any) -> Library | None:
+    """The module of zod whose names an object has."""
+    if "ZodObject" in names and "ZodString" in names and "object" in names and "string" in names:
+        return Library("zod", ("/v3" if "ZodEffects" in names else "/v4", "z"))
+    return None
+
+
+_CREATES = re.compile(rb"typeName:\s*[\w$.]+\.(Zod[A-Z]\w+)")
+_LONGEST_CREATOR = 1_200
+
+
+def recognized_code(code: FunctionCode) -> Library | None:
+    """The function of zod 3 that code creates schemas with: `ZodString.create`, which sets a `typeName`."""
+    node = code.node
+    if node.end_byte - node.start_byte > _LONGEST_CREATOR:
+        return None
+    text = code.module.source.data[node.start_byte : node.end_byte]
+    if b"typeName" not in text:
+        return None
+    match = _CREATES.search(text)
+    if match is None:
+        return None
+    name = match[1].decode().removeprefix("Zod")
+    name = name[0].lower() + name[1:]
+    if b'unknownKeys: "strict"' in text or b'unknownKeys:"strict"' in text:
+        name = "strictObject"
+    if name == "effects":
+        name = "preprocess" if b"preprocess" in text else "effects"
+    return Library("zod", ("/v3", "z", name))
+
+
+def constructor_of(run: Interpreter, name: str) -> NativeFunction:
+    """A class of zod 4 in a bundle: what it creates is known by the definition that it gets."""
+    made = NativeFunction(name, lambda this, given: from_definition(run, argument(given, 0)))
+    made.members["@@construct"] = NativeFunction(name, lambda this, given: from_definition(run, argument(given, 0)))
+    return made
+
+
+_OF_DEFINITION: dict[str, tuple[str, tuple[str, ...]]] = {
+    "object": ("object", ("shape",)),
+    "array": ("array", ("element",)),
+    "optional": ("optional", ("innerType",)),
+    "nullable": ("nullable", ("innerType",)),
+    "nonoptional": ("nonoptional", ("innerType",)),
+    "readonly": ("readonly", ("innerType",)),
+    "promise": ("promise", ("innerType",)),
+    "default": ("_default", ("innerType", "defaultValue")),
+    "prefault": ("prefault", ("innerType", "defaultValue")),
+    "catch": ("_catch", ("innerType", "catchValue")),
+    "enum": ("enum", ("entries",)),
+    "literal": ("literal", ("values",)),
+    "union": ("union", ("options",)),
+    "intersection": ("intersection", ("left", "right")),
+    "tuple": ("tuple", ("items", "rest")),
+    "record": ("record", ("keyType", "valueType")),
+    "map": ("map", ("keyType", "valueType")),
+    "set": ("set", ("valueType",)),
+    "pipe": ("pipe", ("in", "out")),
+    "lazy": ("lazy", ("getter",)),
+    "transform": ("transform", ("transform",)),
+    "custom": ("custom", ()),
+}
+
+
+def from_definition(run: Interpreter, definition: Value) -> Value:
+    """The schema of zod 4 with a definition such as `{type: "array", element: …}`."""
+    if not isinstance(definition, JsObject):
+        return Unknown("the definition of a schema is not known")
+
+    def call(function: Value, arguments: Any) -> Value:
+        return call_value(run, function, UNDEFINED, list(arguments), None)
+
+    def member(name: str) -> Value:
+        return get_member(run, definition, name)
+
+    kind = member("type")
+    if not isinstance(kind, str):
+        check = member("check")
+        return Check(check, ()) if isinstance(check, str) else Unknown("the definition of a schema is not known")
+    name, parts = _OF_DEFINITION.get(kind, (kind, ()))
+    arguments = [member(part) for part in parts]
+    if kind == "union" and isinstance(member("discriminator"), str):
+        name, arguments = "discriminatedUnion", [member("discriminator"), *arguments]
+    if kind == "tuple" and arguments[1] is None:
+        arguments = arguments[:1]
+    if kind == "string" and isinstance(member("format"), str):
+        name = str(member("format"))
+    if kind == "number" and isinstance(member("format"), str):
+        name = str(member("format")).replace("safeint", "int")
+    made = zod_call(("z", name), arguments, call, "zod/v4")
+    if not isinstance(made, ZodSchema):
+        return made
+    if kind == "object":
+        extra = member("catchall")
+        if isinstance(extra, ZodSchema):
+            method = {"never": "strict", "unknown": "loose"}.get(extra.kind, "catchall")
+            made = zod_method(made, method, [extra], call)
+    if member("coerce") is True:
+        made.facts["coerce"] = True
+    return made

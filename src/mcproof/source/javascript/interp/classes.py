@@ -1,0 +1,189 @@
+"""Classes: their members, their instances, and those that extend a class of another package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.source.javascript.interp.functions import (
+    FunctionCode,
+    JsFunction,
+    add_accessor,
+    call_function,
+    name_function,
+)
+from mcproof.source.javascript.interp.interpreter import Frame, Scope, over_options
+from mcproof.source.javascript.syntax import children_of
+from mcproof.source.javascript.values import UNDEFINED, JsObject, Unknown
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from mcproof.source.javascript.interp.interpreter import Evaluate, Interpreter
+    from mcproof.source.javascript.interp.modules import Module
+    from mcproof.source.javascript.values import Value
+
+
+class JsClass(JsFunction):
+    """A class of the source."""
+
+    __slots__ = ("base", "constructor", "fields", "is_library")
+
+    def __init__(self, code: FunctionCode, scope: Scope, name: str, base: Value) -> None:
+        super().__init__(code, scope, name)
+        self.base = base
+        """What it extends; None for nothing."""
+        self.constructor: JsFunction | None = None
+        self.fields: list[tuple[str | Evaluate, Evaluate]] = []
+        self.is_library: Value = None
+        """What of a known package it is, if it is a part of a bundle."""
+
+    def add_fields(self, run: Interpreter, this: JsObject) -> None:
+        """Set the fields of an instance."""
+        scope = Scope(self.scope, is_function=True)
+        scope.frame = Frame(this, self.prototype())
+        for key, evaluate in self.fields:
+            name = key if isinstance(key, str) else _name(key(scope))
+            value = evaluate(scope)
+            name_function(value, name)
+            run.write(this.members, name, value)
+
+    def method_names(self) -> set[str]:
+        """The names of its methods and of those that it inherits."""
+        names: set[str] = set()
+        at: JsObject | None = self.prototype()
+        while at is not None:
+            names |= at.members.keys()
+            at = at.proto
+        return names
+
+
+def _name(value: Value) -> str:
+    from mcproof.source.javascript.interp.members import property_key
+
+    key = property_key(value)
+    return key if isinstance(key, str) else "?"
+
+
+def compile_class(module: Module, node: Node) -> Evaluate:
+    """The function that creates a class."""
+    from mcproof.source.javascript.interp.expressions import _key, compile_expression
+    from mcproof.source.javascript.interp.statements import compile_block
+
+    run = module.run
+    code = FunctionCode(module, node)
+    heritage = next((child for child in node.children if child.type == "class_heritage"), None)
+    base: Evaluate | None = None
+    if heritage is not None:
+        clause = next((child for child in heritage.children if child.type == "extends_clause"), heritage)
+        value = clause.child_by_field_name("value") or next(iter(children_of(clause)), None)
+        base = compile_expression(module, value) if value is not None else None
+    body = node.child_by_field_name("body")
+    parts: list[tuple[str, bool, str | Evaluate, object]] = []
+    decorators = [child for child in node.children if child.type == "decorator"]
+    for child in children_of(body) if body is not None else ():
+        if child.type == "method_definition":
+            method = FunctionCode(module, child)
+            parts.append(
+                (method.accessor or "method", method.is_static, _key(module, child.child_by_field_name("name")), method)
+            )
+        elif child.type in ("field_definition", "public_field_definition"):
+            name = child.child_by_field_name("name") or child.child_by_field_name("property")
+            is_static = any(part.type == "static" for part in child.children)
+            if any(part.type == "declare" for part in child.children):
+                continue
+            value = child.child_by_field_name("value")
+            parts.append(("field", is_static, _key(module, name), compile_expression(module, value)))
+        elif child.type == "class_static_block":
+            block = child.child_by_field_name("body")
+            if block is not None:
+                parts.append(("block", True, "", compile_block(module, children_of(block), own_scope=True)))
+    del decorators
+
+    def evaluate(scope: Scope) -> Value:
+        run.charge(2 + len(parts) // 4)
+        inner = Scope(scope)
+        made = JsClass(code, inner, code.name, base(scope) if base is not None else None)
+        if code.name:
+            inner.variables[code.name] = made
+        prototype = JsObject({"constructor": made})
+        made.members["prototype"] = prototype
+        parent = made.base
+        if isinstance(parent, JsFunction):
+            prototype.proto, made.proto = parent.prototype(), parent
+        static = Scope(inner, is_function=True)
+        static.frame = Frame(made, made)
+        for kind, is_static, key, what in parts:
+            owner = made if is_static else prototype
+            name = key if isinstance(key, str) else _name(key(inner))
+            if kind == "field":
+                if is_static:
+                    value = what(static)  # type: ignore[operator]
+                    name_function(value, name)
+                    run.write(made.members, name, value)
+                else:
+                    made.fields.append((name, what))  # type: ignore[arg-type]
+            elif kind == "block":
+                what(static)  # type: ignore[operator]
+            elif kind == "method":
+                method = JsFunction(what, inner, name, home=owner)  # type: ignore[arg-type]
+                if name == "constructor" and not is_static:
+                    made.constructor = method
+                else:
+                    owner.members[name] = method
+            else:
+                add_accessor(owner.members, name, kind, JsFunction(what, inner, name, home=owner))  # type: ignore[arg-type]
+        made.is_library = run.host.recognized(made)
+        return made
+
+    return evaluate
+
+
+def construct(run: Interpreter, function: JsFunction, given: list[Value], place: tuple[Module, Node] | None) -> Value:
+    """Create an instance of a class, or of a function as in older code."""
+    made = JsObject({}, function.prototype())
+    made.native = None
+    result = initialize(run, function, made, given, function, place)
+    return result if isinstance(result, JsObject) and result is not made else made
+
+
+def initialize(
+    run: Interpreter,
+    function: Value,
+    this: JsObject,
+    given: list[Value],
+    target: Value,
+    place: tuple[Module, Node] | None,
+) -> Value:
+    """Run a constructor on an object."""
+    if isinstance(function, Unknown):
+        if function.options:
+            return over_options(function, lambda option: initialize(run, option, this, given, target, place))
+        this.is_open = True
+        return this
+    if isinstance(function, JsClass):
+        if function.is_library is not None:
+            this.native = run.host.construct(function.is_library, given, place)
+            return this
+        if function.constructor is not None:
+            if function.base is None:
+                function.add_fields(run, this)
+            return call_function(run, function.constructor, this, given, target)
+        if function.base is not None:
+            initialize(run, function.base, this, given, target, place)
+        function.add_fields(run, this)
+        return this
+    if isinstance(function, JsFunction):
+        return call_function(run, function, this, given, target)
+    if function is None or function is UNDEFINED:
+        return this
+    made = run.host.construct(function, given, place)
+    if run.host.is_native(made):
+        this.native = made
+    elif isinstance(made, JsObject):
+        for name, member in made.members.items():
+            run.write(this.members, name, member)
+        this.native = this.native or made.native
+        this.is_open = this.is_open or made.is_open
+    else:
+        this.is_open = True  # it may inherit anything
+    return this

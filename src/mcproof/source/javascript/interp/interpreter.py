@@ -1,0 +1,350 @@
+"""The state of the interpreter: budgets, branches that may not be taken, and writes that are undone.
+
+Where a condition is unknown, each side runs on its own; then the writes of both are merged; what differs is unknown.
+What is registered meanwhile is in doubt, see `Interpreter.doubts`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsArray, Library, Unknown, maybe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from mcproof.source.javascript.interp.modules import Module, Modules
+    from mcproof.source.javascript.values import JsObject, Value
+
+    Evaluate = Callable[["Scope"], Value]
+    Execute = Callable[["Scope"], "Completion | None"]
+
+MOST_STEPS = 6_000_000
+"""How many steps following a project may take in all; a step is about a statement or a call."""
+STEPS_OF_ONE_ROOT = 1_500_000
+LEAST_STEPS_OF_CALL = 2_000
+DEEPEST_CALL = 120
+MOST_ITERATIONS = 2_000
+MOST_OPTIONS = 6
+LONGEST_TEXT = 1 << 20
+MOST_ITEMS = 50_000
+
+
+class BudgetExceededError(Exception):
+    """The code takes too long to follow."""
+
+
+class JsThrowError(Exception):
+    """The program throws, or ends."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Completion(NamedTuple):
+    """How a statement ends other than normally."""
+
+    kind: str
+    """`return`, `break`, `continue`, or `throw`."""
+    value: Value = UNDEFINED
+    """What is returned or thrown, or a label."""
+
+
+class Scope:
+    """The names of a block. Those of a function also have what `this` and `super` are in it."""
+
+    __slots__ = ("frame", "function", "parent", "variables")
+
+    def __init__(self, parent: Scope | None, *, is_function: bool = False) -> None:
+        self.variables: dict[str, Value] = {}
+        self.parent = parent
+        self.frame: Frame | None = parent.frame if parent is not None else None
+        self.function: Scope = self if is_function or parent is None else parent.function
+        """The scope of `var`."""
+
+
+class Frame(NamedTuple):
+    """What `this`, `super` and `new.target` mean."""
+
+    this: Value
+    home: JsObject | None = None
+    """The object that the method is a member of."""
+    target: Value = UNDEFINED
+    arguments: tuple[Value, ...] = ()
+
+
+class Context:
+    """A call, a loop, an iteration or a branch that is being followed."""
+
+    __slots__ = ("doubts", "kind", "parent", "returned")
+
+    def __init__(self, kind: str, parent: Context | None) -> None:
+        self.kind = kind
+        self.parent = parent
+        self.doubts: list[tuple[int, int]] = []
+        """The branches that may have left it early, or that it is itself."""
+        self.returned: list[tuple[Value, bool]] = []
+        """What may have been returned already, and whether that is so by default."""
+
+
+class Deferred:
+    """A value that is computed when it is needed: an import, or a part of a bundle."""
+
+    __slots__ = ("compute",)
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self.compute = compute
+
+
+class Host(Protocol):
+    """What gives meaning to names of other packages."""
+
+    def member(self, value: Any, name: str) -> Value: ...
+    def call(self, value: Any, arguments: Sequence[Value], place: tuple[Module, Node] | None) -> Value: ...
+    def method(self, value: Any, name: str, arguments: Sequence[Value], place: tuple[Module, Node] | None) -> Value: ...
+    def construct(self, value: Any, arguments: Sequence[Value], place: tuple[Module, Node] | None) -> Value: ...
+    def is_native(self, value: Any) -> bool: ...
+    def recognized(self, value: Any) -> Value: ...
+    def constructor(self, name: str) -> Value: ...
+    def pass_callback(self, function: Value) -> None: ...
+
+
+class Interpreter:
+    """Follows the modules of a project."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.modules: Modules
+        self.globals: dict[str, Value] = {}
+        self.steps = 0
+        self.limit = 0
+        self.depth = 0
+        self.context = Context("root", None)
+        self.registering: list[Any] = []
+        """The functions with a name in them that registers something."""
+        self._journals: list[dict[Any, tuple[Any, Any, Any]]] = []
+
+    def charge(self, steps: int) -> None:
+        """Count steps. Raises BudgetExceededError if there are too many."""
+        self.steps += steps
+        if self.steps > self.limit:
+            raise BudgetExceededError
+
+    def allow(self, steps: int) -> None:
+        """Allow so many more steps, within those of the whole."""
+        self.limit = min(self.steps + steps, MOST_STEPS)
+
+    def reset(self) -> None:
+        """Forget what an error left behind."""
+        self.depth = 0
+        self.context = Context("root", None)
+        self._journals.clear()
+
+    @contextmanager
+    def within(self, kind: str) -> Iterator[Context]:
+        """Follow a call, a loop or an iteration; doubts about it end with it."""
+        context = self.context = Context(kind, self.context)
+        try:
+            yield context
+        finally:
+            self.context = context.parent or context
+
+    def doubts(self) -> frozenset[tuple[int, int]]:
+        """The branches that decide whether the present code runs: the condition's node and the side."""
+        found: list[tuple[int, int]] = []
+        context: Context | None = self.context
+        while context is not None:
+            found += context.doubts
+            context = context.parent
+        return frozenset(found)
+
+    def write(self, container: dict[str, Value], name: str, value: Value) -> None:
+        """Set a variable or a member."""
+        if self._journals:
+            self._journals[-1].setdefault((id(container), name), (container, name, container.get(name, ABSENT)))
+        container[name] = value
+
+    def delete(self, container: dict[str, Value], name: str) -> None:
+        """Remove a member."""
+        if name in container:
+            if self._journals:
+                self._journals[-1].setdefault((id(container), name), (container, name, container[name]))
+            del container[name]
+
+    def will_change(self, array: JsArray) -> None:
+        """Note the items of an array before it is changed."""
+        if self._journals:
+            self._journals[-1].setdefault(id(array), (array, None, (list(array.items), array.is_open)))
+
+    def alternatives(
+        self,
+        key: int,
+        condition: Unknown,
+        sides: Sequence[Callable[[], Completion | None]],
+        preferred: int | None,
+    ) -> Completion | None:
+        """Follow each side of a branch, any of which may be taken, and merge what they did.
+
+        `key` identifies the branch, `preferred` is the side that is taken by default.
+        """
+        outcomes: list[tuple[Completion | None, list[tuple[Any, Any, Any]]]] = []
+        for number, side in enumerate(sides):
+            with self.within("branch") as context:
+                context.doubts.append((key, number))
+                self._journals.append({})
+                try:
+                    completion = side()
+                except JsThrowError as error:
+                    completion = Completion("throw", error.value)
+                finally:
+                    changes = self._undo(self._journals.pop())
+            outcomes.append((completion, changes))
+        going = [n for n, (completion, _) in enumerate(outcomes) if completion is None or completion.kind != "throw"]
+        if not going:
+            self._apply(outcomes[preferred or 0][1])
+            raise JsThrowError(outcomes[preferred or 0][0].value)  # type: ignore[union-attr]
+        if preferred not in going:
+            preferred = None
+        # A side that throws ends the program, and what is served comes from the others.
+        ends = [outcomes[number][0] for number in going]
+        normal = [number for number in going if outcomes[number][0] is None]
+        self._merge([outcomes[number][1] for number in (normal or going)], condition.reason)
+        if len(going) == 1:
+            return ends[0]
+        if normal:
+            for number in going:
+                completion = outcomes[number][0]
+                if completion is not None:
+                    self._leave_early(completion, key, number, is_default=number == preferred)
+            return None
+        first = ends[0] or Completion("return")
+        if all(end is not None and end.kind == first.kind == "return" for end in ends):
+            return Completion("return", self._either([end.value for end in ends if end], condition, going, preferred))
+        for number, end in zip(going[1:], ends[1:], strict=True):
+            if end is not None and end.kind == "return":
+                self._leave_early(end, key, number, is_default=number == preferred)
+        return next((end for end in ends if end is not None and end.kind != "return"), first)
+
+    def _either(self, values: list[Value], condition: Unknown, numbers: list[int], preferred: int | None) -> Value:
+        if preferred is not None:
+            at = numbers.index(preferred)
+            values = [values[at], *values[:at], *values[at + 1 :]]
+        return either(values, condition.reason, is_default=preferred is not None)
+
+    def _leave_early(self, completion: Completion, key: int, number: int, *, is_default: bool) -> None:
+        """Note that the rest of a function, a loop or an iteration may not run."""
+        kinds = {"return": ("call",), "break": ("loop", "call"), "continue": ("iteration", "call")}[completion.kind]
+        context: Context | None = self.context
+        while context is not None and context.kind not in kinds:
+            context = context.parent
+        if context is not None:
+            context.doubts.append((key, 1 - number))
+            if completion.kind == "return":
+                context.returned.append((completion.value, is_default))
+
+    def _undo(self, journal: dict[Any, tuple[Any, Any, Any]]) -> list[tuple[Any, Any, Any]]:
+        """Undo writes. Returns them."""
+        changes = []
+        for container, name, old in journal.values():
+            if name is None:
+                changes.append((container, None, (container.items, container.is_open)))
+                container.items, container.is_open = old
+                continue
+            changes.append((container, name, container.get(name, ABSENT)))
+            if old is ABSENT:
+                container.pop(name, None)
+            else:
+                container[name] = old
+        return changes
+
+    def _apply(self, changes: list[tuple[Any, Any, Any]]) -> None:
+        for container, name, new in changes:
+            if name is None:
+                self.will_change(container)
+                container.items, container.is_open = new
+            elif new is ABSENT:
+                self.delete(container, name)
+            else:
+                self.write(container, name, new)
+
+    def _merge(self, sides: list[list[tuple[Any, Any, Any]]], reason: str) -> None:
+        """Apply the writes of several sides, of which one happened."""
+        if len(sides) == 1:
+            self._apply(sides[0])
+            return
+        by_place: dict[Any, list[Any]] = {}
+        for number, changes in enumerate(sides):
+            for container, name, new in changes:
+                values = by_place.setdefault((id(container), name), [container, name, *(None,) * len(sides)])
+                values[2 + number] = (new,)
+        for container, name, *written in by_place.values():
+            if name is None:
+                present = (container.items, container.is_open)
+                lists = [present if new is None else new[0] for new in written]
+                self.will_change(container)
+                container.items = _merged_items([items for items, _ in lists], reason)
+                container.is_open = any(is_open for _, is_open in lists)
+            else:
+                present = container.get(name, ABSENT)
+                values = [present if new is None else new[0] for new in written]
+                self.write(container, name, either(values, reason))
+
+
+def _merged_items(lists: list[list[Value]], reason: str) -> list[Value]:
+    """The items of one of several lists: those at their common start for certain, the others perhaps."""
+    shortest = min(map(len, lists))
+    common = next((n for n in range(shortest) if any(items[n] is not lists[0][n] for items in lists)), shortest)
+    rest = [maybe(item, reason) for items in lists for item in items[common:]]
+    return lists[0][:common] + rest
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two values are certainly the same."""
+    if one is other:
+        return True
+    return type(one) is type(other) and isinstance(one, (str, int, float, Library, Unknown)) and one == other
+
+
+def either(values: Sequence[Value], reason: str, *, is_default: bool = False) -> Value:
+    """One of several values; the first by default, if so."""
+    options: list[Value] = []
+    is_open = False
+    for value in values:
+        inner = value.options if isinstance(value, Unknown) and value.options else (value,)
+        is_open = is_open or (isinstance(value, Unknown) and (not value.options or value.is_default))
+        for option in inner:
+            if not isinstance(option, Unknown) and not any(is_same(option, other) for other in options):
+                options.append(option)
+    if len(options) == 1 and not is_open:
+        return options[0]
+    if not options:
+        return next(value for value in values if isinstance(value, Unknown))
+    if isinstance(values[0], Unknown) and values[0].is_default:
+        is_default = True
+    elif isinstance(values[0], Unknown) and not values[0].options:
+        is_default = False
+    if len(options) > MOST_OPTIONS:
+        options = options[:MOST_OPTIONS]
+    return Unknown(reason, tuple(options), is_default)
+
+
+def default_of(value: Value) -> Value:
+    """What a value is by default; the value itself if that is not known."""
+    return value.options[0] if isinstance(value, Unknown) and value.is_default else value
+
+
+def over_options(value: Unknown, use: Callable[[Value], Value]) -> Value:
+    """The result of an operation on a value of which only the options are known."""
+    if not value.options:
+        return Unknown(value.reason)
+    options = [option for option in value.options if option is not ABSENT] or [UNDEFINED]
+    results = [use(option) for option in options]
+    made = either(results, value.reason, is_default=value.is_default)
+    if value.is_default and not isinstance(made, Unknown):
+        return Unknown(value.reason, (made,), is_default=True)
+    return made

@@ -1,0 +1,139 @@
+"""Discovery in source of any language: the catalog of a target, and what else its source shows.
+
+A file is read by its suffix. A folder is read in both languages; where it has servers in both, what needs one catalog
+takes those of Python, and `discover_servers` gives all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mcproof.source.packages.projects import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcproof.core.catalog.model import SourceMap
+    from mcproof.core.observations.source import SourceConfiguration, SourceFlows, SourceProblem
+    from mcproof.source.python.pipeline import SyntaxTreeCache
+
+
+SOURCE_SUFFIXES = (".py", *SUFFIXES)
+"""How the names of files end that are read as source."""
+
+
+def discover(
+    target: str,
+    overrides: Mapping[str, bytes] | None = None,
+    *,
+    whole: bool = False,
+    cache: SyntaxTreeCache | None = None,
+) -> SourceMap:
+    """Return the catalog that the source at `target` would serve, without importing or running it.
+
+    For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register.
+    `overrides` replaces the content of files, by their real paths. `cache` has syntax trees of Python, in an editor.
+    """
+    is_folder = os.path.isdir(target)
+    if not target.endswith(SUFFIXES) and (not is_folder or _has_file(target, (".py",))):
+        from mcproof.source.python import pipeline as python
+
+        found = python.discover(target, overrides, whole=whole, cache=cache)
+        if any(found.document.values()) or not is_folder or not _has_file(target, SUFFIXES):
+            return found
+    from mcproof.source.javascript import pipeline as javascript
+
+    return javascript.discover(target, overrides, whole=whole)
+
+
+def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
+    """Return the catalog of each server in the source below a folder, with a name that leads to it."""
+    found = []
+    if _has_file(folder, (".py",)):
+        from mcproof.source.python import pipeline as python
+
+        found += python.discover_servers(folder, overrides)
+    if _has_file(folder, SUFFIXES):
+        from mcproof.source.javascript import pipeline as javascript
+
+        known = {name for name, source in found if any(source.document.values())}
+        for name, source in javascript.discover_servers(folder, overrides):
+            if any(source.document.values()):
+                # the folder itself may be the name of a server in Python already
+                found.append((source.files[0] if name in known and source.files else name, source))
+    return found
+
+
+def syntax_trees() -> SyntaxTreeCache:
+    """An empty store of syntax trees, which an editor passes to each discovery."""
+    from mcproof.source.python.pipeline import SyntaxTreeCache
+
+    return SyntaxTreeCache()
+
+
+def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap | None:
+    """Repeat a discovery with other content of some files, by their real paths; None if the server is gone."""
+    overrides = {**source_map.overrides, **changed}
+    if source_map.server is None:
+        return discover(source_map.target, overrides, whole=source_map.is_whole)
+    found = discover_servers(source_map.target, overrides)
+    same = [one for _, one in found if one.servers == source_map.servers and one.server == source_map.server]
+    return next((one for one in same if _is_python(one) == _is_python(source_map)), None)
+
+
+def flows_of(source_map: SourceMap) -> SourceFlows | None:
+    """The flows from the parameters of a catalog's tools to dangerous calls; None in a language without them."""
+    if not _is_python(source_map):
+        return None
+    from mcproof.source.python import pipeline as python
+
+    return python.flows_of(source_map)
+
+
+def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration | None:
+    """What the source of a catalog configures; None in a language in which that is not read."""
+    if not _is_python(source_map):
+        return None
+    from mcproof.source.python import pipeline as python
+
+    return python.configuration_of(source_map, target)
+
+
+def holds_source(folder: str) -> bool:
+    """Whether a folder contains source that may register something with an MCP server."""
+    problems: list[SourceProblem] = []
+    if _has_file(folder, (".py",)):
+        from mcproof.source.python.files import may_register, python_files, read_bytes
+
+        for file in python_files(folder, problems):
+            data = read_bytes(file, problems)
+            if data is not None and may_register(data, file):
+                return True
+    if _has_file(folder, SUFFIXES):
+        from mcproof.source.javascript.files import holds_server
+
+        return holds_server(folder)
+    return False
+
+
+def _is_python(source_map: SourceMap) -> bool:
+    return all(file.endswith(".py") for file in source_map.files)
+
+
+def _has_file(folder: str, suffixes: tuple[str, ...]) -> bool:
+    """Whether a name below a folder is that of a source file: a cheap test, as discovery takes long to import.
+
+    Discovery decides about linked folders.
+    """
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(suffixes) or (entry.is_symlink() and entry.is_dir()):
+                    return True
+                is_own = not entry.name.startswith(".") and entry.name != "node_modules"
+                if is_own and entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+    return False

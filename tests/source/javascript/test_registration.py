@@ -1,0 +1,123 @@
+"""What registers a tool, a resource or a prompt, and what is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from source.javascript.sources import SDK, SERVER, names, project, served, tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIELDS = 'title: "Moor", description: "Moors.", inputSchema: { berth: z.string() }'
+RUN = "async () => ({ content: [] })"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (f'server.tool("moor", {RUN})', {}),
+        (f'server.tool("moor", "Moors.", {RUN})', {"description": "Moors."}),
+        (
+            f'server.tool("moor", "Moors.", {{ berth: z.string() }}, {RUN})',
+            {"description": "Moors.", "schema": "berth"},
+        ),
+        (f'server.tool("moor", {{ berth: z.string() }}, {RUN})', {"schema": "berth"}),
+        (
+            f'server.tool("moor", "Moors.", {{ berth: z.string() }}, {{ readOnlyHint: true }}, {RUN})',
+            {"description": "Moors.", "schema": "berth", "annotations": {"readOnlyHint": True}},
+        ),
+        (f'server.tool("moor", {{ readOnlyHint: true }}, {RUN})', {"annotations": {"readOnlyHint": True}}),
+        (
+            f'server.registerTool("moor", {{ {FIELDS} }}, {RUN})',
+            {"title": "Moor", "description": "Moors.", "schema": "berth"},
+        ),
+        (
+            f'server.registerTool("moor", {{ inputSchema: z.object({{ berth: z.string() }}) }}, {RUN})',
+            {"schema": "berth"},
+        ),
+    ],
+)
+def test_each_way_to_register_a_tool(tmp_path: Path, call: str, expected: dict[str, object]) -> None:
+    (tool,) = served(tmp_path, call)
+    assert tool["name"] == "moor"
+    properties = list(tool["inputSchema"].get("properties", {}))
+    assert properties == ([expected["schema"]] if "schema" in expected else [])
+    for key in ("title", "description", "annotations"):
+        assert tool.get(key) == expected.get(key)
+
+
+def test_a_handler_lists_tools_with_literal_schemas(tmp_path: Path) -> None:
+    text = """
+    const schema = { type: "object", properties: { berth: { type: "string" } }, required: ["berth"] };
+    const server = new Server({ name: "harbour", version: "1" }, { capabilities: { tools: {} } });
+    server.setRequestHandler(ListToolsRequestSchema, async () => ({
+      tools: [{ name: "moor", description: "Moors.", inputSchema: schema }],
+    }));
+    """
+    (tool,) = tools(project(tmp_path, {"index.js": SDK + text}))
+    assert tool == {
+        "name": "moor",
+        "description": "Moors.",
+        "inputSchema": {"type": "object", "properties": {"berth": {"type": "string"}}, "required": ["berth"]},
+    }
+
+
+def test_resources_templates_and_prompts(tmp_path: Path) -> None:
+    text = """
+    import { ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+    server.registerResource("tides", "tide://today", { title: "Tides", mimeType: "text/plain" }, async () => {});
+    server.resource("berths", new ResourceTemplate("berth://{id}", { list: undefined }), async () => {});
+    server.prompt("plan", "Plans a trip.", { day: z.string().describe("When") }, () => {});
+    """
+    document = project(tmp_path, {"index.js": SERVER + text}).document
+    assert document["resources"] == [
+        {"uri": "tide://today", "name": "tides", "title": "Tides", "mimeType": "text/plain"}
+    ]
+    assert document["resourceTemplates"] == [{"uriTemplate": "berth://{id}", "name": "berths"}]
+    assert [prompt["name"] for prompt in document["prompts"]] == ["plan"]
+    assert document["initialize"]["serverInfo"] == {"name": "harbour", "version": "1.2.3"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("true", ["moor"]),
+        ("false", []),
+        ("process.env.TOOLS", ["moor?"]),
+        ("process.argv.includes('--tools')", ["moor?"]),
+        ("(process.env.TOOLS || 'on') === 'on'", ["moor?"]),
+    ],
+)
+def test_a_tool_behind_a_flag_is_conditional(tmp_path: Path, condition: str, expected: list[str]) -> None:
+    assert names(served(tmp_path, f'if ({condition}) {{ server.tool("moor", {RUN}); }}')) == expected
+
+
+def test_what_follows_the_end_of_the_program_is_certain(tmp_path: Path) -> None:
+    text = f'if (!process.env.KEY) {{ process.exit(1); }} server.tool("moor", {RUN});'
+    assert names(served(tmp_path, text)) == ["moor"]
+
+
+def test_tools_are_located_where_they_are_written(tmp_path: Path) -> None:
+    text = """server.registerTool("moor", {
+      description: "Moors.",
+      inputSchema: {
+        berth: z.string(),
+      },
+    }, async () => {});"""
+    source = project(tmp_path, {"index.js": SERVER + text})
+    first = SERVER.count("\n") + 1
+    assert source.locations["/tools/0/description"].line == first + 1
+    assert source.locations["/tools/0/inputSchema/properties/berth"].line == first + 3
+    assert source.locations["/tools/0"].line == first
+
+
+def test_a_tool_without_a_known_name_is_an_omission(tmp_path: Path) -> None:
+    source = project(tmp_path, {"index.js": SERVER + f"server.tool(globalThis.unheardOf(), {RUN});"})
+    assert tools(source) == []
+    assert [omission.what for omission in source.omissions] == [
+        "the name of a tool is not known statically, so it is not checked"
+    ]
+    assert "tools" in source.incomplete_lists
