@@ -25,6 +25,11 @@ class Expression:
         self.name = name
         self.arguments = arguments
 
+    def __repr__(self) -> str:
+        program = Program("s")
+        program.name(self)
+        return "\n".join(program.lines)
+
     def __getattr__(self, name: str) -> Callable[..., Expression]:
         return lambda *arguments: Expression(self, (name.rstrip("_"),), arguments)
 

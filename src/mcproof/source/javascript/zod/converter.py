@@ -198,12 +198,12 @@ class Zod3Converter:
                 required.append(name)
         if required:
             json["required"] = required
-        extra = schema.facts.get("extra")
-        if isinstance(extra, ZodSchema) and extra.kind != "never":
-            others = self._write(extra, [*path, "additionalProperties"])
+        catchall, keys = schema.facts.get("catchall"), schema.facts.get("unknown_keys")
+        if isinstance(catchall, ZodSchema) and catchall.kind != "never":
+            others = self._write(catchall, [*path, "additionalProperties"])
             json["additionalProperties"] = True if others is None else others
         else:
-            json["additionalProperties"] = extra == "loose" or (self.options.removes_additional and extra != "strict")
+            json["additionalProperties"] = keys == "loose" or (self.options.removes_additional and keys != "strict")
         return json
 
     def _write_array(self, schema: ZodSchema, path: list[str]) -> Json:
@@ -338,12 +338,14 @@ def description(schema: ZodSchema) -> Value:
     while True:
         if "description" in schema.facts.get("meta", {}):
             return schema.facts["meta"]["description"]
-        if schema.step in ("check", "meta", "shape", "brand") and schema.base is not None:
+        if schema.step in ("refine", "merge"):
+            return UNDEFINED
+        if schema.step and schema.base is not None:
             schema = schema.base
         elif schema.kind in CARRYING and schema.facts.get("by_method") and isinstance(schema.inner, ZodSchema):
             schema = schema.inner
         else:
-            return UNDEFINED if schema.step in ("refine", "merge") else schema.facts.get("description", UNDEFINED)
+            return schema.facts.get("description", UNDEFINED)
 
 
 def _looked_up(entries: dict[str, Value], value: Value) -> Value:
@@ -359,10 +361,12 @@ def _sized(json: Json, schema: ZodSchema) -> Json:
     sizes = {check.name: check.arguments[0] if check.arguments else UNDEFINED for check in schema.checks}
     if "nonempty" in sizes and "min" not in sizes:
         sizes["min"] = 1
-    exact = sizes.get("length", sizes.get("size"))
     for name, word in (("min", "minItems"), ("max", "maxItems")):
-        if exact is not None or name in sizes:
-            json[word] = sizes[name] if exact is None else exact
+        if name in sizes:
+            json[word] = sizes[name]
+    if "length" in sizes or "size" in sizes:
+        exact = sizes.get("length", sizes.get("size"))
+        json |= {"minItems": exact, "maxItems": exact}
     return json
 
 
@@ -462,7 +466,7 @@ def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:
         answer = accepts(schema.inner, computed, depth + 1)
         # A function that is not understood most often passes a missing value on.
         return accepts(schema.inner, UNDEFINED, depth + 1) if answer is None else answer
-    if kind in ("optional", "default", "nullable", "readonly", "lazy", "promise", "transform", "preprocess"):
+    if kind in ("optional", "default", "nullable", "readonly", "lazy", "transform", "preprocess"):
         return accepts(schema.inner, value, depth + 1)
     if kind == "pipe":
         return accepts(schema.facts["in"], value, depth + 1)
@@ -487,12 +491,24 @@ def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:
 
 
 def _accepts_text(checks: tuple[Check, ...], text: str) -> bool | None:
-    known = {"min": int.__ge__, "max": int.__le__, "length": int.__eq__}
-    for check in checks:
-        bound = check.arguments[0] if check.arguments else UNDEFINED
-        if check.name in known and isinstance(bound, int):
-            if not known[check.name](len(text), bound):
+    """Whether checks accept a text; None if one of them is a regular expression."""
+    answer: bool | None = True
+    for name, arguments in checks:
+        bound = arguments[0] if arguments else UNDEFINED
+        if name in LENGTHS and isinstance(bound, int):
+            if not LENGTHS[name](len(text), bound):
                 return False
-        elif check.name not in ("nonempty", "trim", "toLowerCase", "toUpperCase"):
-            return None
-    return True
+        elif name in TESTS and isinstance(bound, str):
+            if not TESTS[name](text, bound):
+                return False
+        elif name == "regex" or isinstance(bound, Unknown):
+            answer = None
+        elif text == "undefined" and name in NEVER_THAT_WORD:
+            return False
+    return answer
+
+
+LENGTHS = {"min": int.__ge__, "max": int.__le__, "length": int.__eq__}
+TESTS = {"startsWith": str.startswith, "endsWith": str.endswith, "includes": str.__contains__}
+NEVER_THAT_WORD = {*FORMATS, *("ip", "cidr", "base64", "cuid", "ulid", "nanoid", "emoji", "base64url", "jwt")}
+"""Formats that a missing value does not have, which `z.coerce.string()` makes the word `undefined`."""

@@ -33,6 +33,8 @@ class Format(NamedTuple):
     pattern: Value
     """The source of a regular expression; None if there is no pattern."""
     encoding: str | None = None
+    is_wider: bool = False
+    """Whether more texts have it than the format of JSON Schema allows, so that no format is written."""
 
 
 @functools.cache
@@ -89,7 +91,7 @@ def _moment(name: str, arguments: tuple[Value, ...], version: Version) -> Format
     if local is True and strict:
         text += f"|{_time(precision, seconds=False)}"
     is_wider = strict and (local is True or precision == -1)
-    return Format(None if is_wider else "date-time", f"^{DATE}T(?:{text})$")
+    return Format("date-time", f"^{DATE}T(?:{text})$", is_wider=is_wider)
 
 
 def _time(precision: Value, *, seconds: bool) -> str:

@@ -108,7 +108,7 @@ def _made(name: str, arguments: list[Value], call: Call, module: str, *, is_iso:
 
 def _object(make: Callable[..., ZodSchema], arguments: list[Value], call: Call, extra: str | None = None) -> ZodSchema:
     shape, is_open = shape_of(arguments[0] if arguments else UNDEFINED, call)
-    return make("object", *arguments[1:2], shape=shape, is_open=is_open, **({"extra": extra} if extra else {}))
+    return make("object", *arguments[1:2], shape=shape, is_open=is_open, extra=extra, unknown_keys=extra)
 
 
 def _union(make: Callable[..., ZodSchema], arguments: list[Value], *_: object) -> ZodSchema:

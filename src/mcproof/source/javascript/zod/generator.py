@@ -239,7 +239,9 @@ class Zod4Generator:
     def _write_string(self, json: Json, schema: ZodSchema, *_: object) -> None:
         facts = self._aggregated(schema)
         json["type"] = "string"
-        _copy(facts, json, ("minimum", "minLength"), ("maximum", "maxLength"), ("format", "format"))
+        _copy(facts, json, ("minimum", "minLength"), ("maximum", "maxLength"))
+        if facts.get("format") and not facts["is_wider"]:
+            json["format"] = facts["format"]
         if facts.get("encoding"):
             json["contentEncoding"] = facts["encoding"]
         patterns = facts.get("patterns", [])
@@ -453,14 +455,18 @@ class Zod4Generator:
         added = zod4_format(check, self.version, is_own=is_own)
         if added is None:
             return
-        if added.format != "":  # else the check says nothing about a format
+        facts["is_wider"] = facts.get("is_wider") or added.is_wider
+        # From 4.1.13 to 4.5 the format of an address, as of `z.ipv4()`, stays whatever follows.
+        is_fixed = facts.get("is_fixed") and (4, 1, 13) <= self.version < (4, 6)
+        if added.format != "" and not is_fixed:  # else the check says nothing about a format
             facts["format"] = added.format
+            facts["is_fixed"] = is_own and check.name in ("ipv4", "ipv6", "mac")
         if added.encoding:
             facts["encoding"] = added.encoding
         if added.pattern is not None:
             patterns = facts.setdefault("patterns", [])
-            # The patterns of formats are shared objects, and a set of them is kept; a pattern of the source is its own.
-            if check.name == "regex" or added.pattern not in patterns:
+            # A set of regular expressions is kept, which are compared by identity.
+            if check.name in WITH_OWN_PATTERN or added.pattern not in patterns:
                 patterns.append(added.pattern)
 
     # Facts about schemas
@@ -597,6 +603,9 @@ class Zod4Generator:
                 _drop_repeated(body, above)
 
 
+WITH_OWN_PATTERN = {"regex", "startsWith", "endsWith", "includes", "datetime", "time", "emoji", "mac"}
+WITH_OWN_PATTERN |= {"uuid", "uuidv4", "uuidv6", "uuidv7"}
+"""Checks whose pattern is a new regular expression each time; other formats share one."""
 BOUNDS = {
     **dict.fromkeys(("min", "gte", "nonnegative", "nonempty", "minLength", "minSize", "minimum"), "minimum"),
     **dict.fromkeys(("max", "lte", "nonpositive", "maxLength", "maxSize", "maximum"), "maximum"),

@@ -72,7 +72,7 @@ def zod_method(schema: ZodSchema, name: str, arguments: Sequence[Value], call: C
         return _unwrapped(schema)
     if schema.kind == "object" and (name in OBJECTS or name in EXTRAS):
         if name in EXTRAS:
-            return schema.changed("shape", extra=EXTRAS[name])
+            return schema.changed("shape", extra=EXTRAS[name], unknown_keys=EXTRAS[name])
         return OBJECTS[name](schema, list(arguments), call)
     if schema.kind == "enum" and name in ("extract", "exclude"):
         return _selected(schema, first, keeps=name == "extract")
@@ -219,8 +219,8 @@ def _merged(schema: ZodSchema, arguments: list[Value], *_: object) -> Value:
     if not isinstance(other, ZodSchema) or other.kind != "object":
         return _shaped(schema, schema.shape, is_open=True, step="merge")
     is_open = bool(other.facts.get("is_open"))
-    extra = other.facts.get("extra")
-    return _shaped(schema, {**schema.shape, **other.shape}, is_open=is_open, step="merge", extra=extra)
+    others = {word: other.facts.get(word) for word in ("extra", "catchall", "unknown_keys")}
+    return _shaped(schema, {**schema.shape, **other.shape}, is_open=is_open, step="merge", **others)
 
 
 def _mask(arguments: list[Value]) -> tuple[set[str] | None, bool]:
