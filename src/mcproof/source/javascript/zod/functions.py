@@ -93,8 +93,8 @@ def _made(name: str, arguments: list[Value], call: Call, module: str, *, is_iso:
     if name in NUMBERS:
         return schema("number", first, checks=(Check(name),))
     if name in WRAPPERS:
-        facts = {} if len(arguments) < 2 else {"value": computed(arguments[1], call)}
-        return schema(WRAPPERS[name], UNDEFINED, inner=first, **facts)
+        value = computed(arguments[1], call) if len(arguments) > 1 else UNDEFINED
+        return schema(WRAPPERS[name], UNDEFINED, inner=first, value=value)
     if name in COMPOSITES:
         return COMPOSITES[name](schema, arguments, call)
     if name in OF_MINI and isinstance(first, ZodSchema):
@@ -197,7 +197,9 @@ COMPOSITES: dict[str, Callable[..., ZodSchema]] = {
         "preprocess", inner=arguments[1] if len(arguments) > 1 else UNDEFINED, absence=_absence(arguments, call)
     ),
     "transform": _of("transformation"),
-    "nullish": lambda make, arguments, _: make("optional", inner=make("nullable", inner=arguments[0])),
+    "nullish": lambda make, arguments, _: make(
+        "optional", inner=make("nullable", inner=arguments[0] if arguments else UNDEFINED)
+    ),
     "union": _union,
     "discriminatedUnion": _discriminated,
     "xor": _xor,

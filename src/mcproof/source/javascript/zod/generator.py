@@ -257,7 +257,7 @@ class Zod4Generator:
         for word, tighter in (("minimum", max), ("maximum", min)):
             exclusive = "exclusive" + word.capitalize()
             one, other = facts.get(exclusive), facts.get(word)
-            if one is not None and (other is None or (_known(one, other) and tighter(one, other) == one)):
+            if one is not None and (other is None or (_are_numbers(one, other) and tighter(one, other) == one)):
                 json[exclusive] = one
             elif other is not None:
                 json[word] = other
@@ -444,12 +444,11 @@ class Zod4Generator:
         return facts
 
     def _bound(self, facts: dict[str, Any], least: Value, most: Value) -> None:
-        # Up to 4.5 an exact bound replaces earlier ones, later it only narrows them.
-        if self.version < (4, 6):
-            facts["minimum"], facts["maximum"] = least, most
-        else:
-            _narrow(facts, "minimum", least)
-            _narrow(facts, "maximum", most)
+        for word, value in (("minimum", least), ("maximum", most)):
+            # Up to 4.5 an exact bound replaces earlier ones, later it only narrows them.
+            if self.version < (4, 6):
+                facts.pop(word, None)
+            _narrow(facts, word, value)
 
     def _add_format(self, facts: dict[str, Any], check: Check, *, is_own: bool) -> None:
         added = zod4_format(check, self.version, is_own=is_own)
@@ -641,16 +640,18 @@ def _drop_repeated(body: Json, other: Part) -> None:
             del body[key]
 
 
-def _known(*values: Value) -> bool:
-    return not any(isinstance(value, Unknown) for value in values)
+def _are_numbers(*values: Value) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def _narrow(facts: dict[str, Any], word: str, value: Value) -> None:
     """Keep the stricter of two bounds."""
     earlier = facts.get(word)
-    if earlier is None or not _known(value):
-        facts[word] = value
-    elif _known(earlier):
+    if not _are_numbers(value):
+        facts[word] = Unknown("this bound is not a known number")
+    elif earlier is None or not _are_numbers(earlier):
+        facts[word] = value if earlier is None else earlier
+    else:
         facts[word] = max(earlier, value) if "inimum" in word else min(earlier, value)
 
 

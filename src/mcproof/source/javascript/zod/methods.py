@@ -182,7 +182,7 @@ METHODS: dict[str, Any] = {
     ),
     "and": lambda schema, arguments, _: ZodSchema(
         "intersection",
-        {"left": schema, "right": arguments[0], "inner": schema, "by_method": True},
+        {"left": schema, "right": arguments[0] if arguments else UNDEFINED, "inner": schema, "by_method": True},
         module=schema.module,
     ),
     "transform": lambda schema, *_: schema.wrapped(
@@ -283,6 +283,11 @@ def _keys(schema: ZodSchema, *_: object) -> Value:
     return ZodSchema("enum", facts, module=schema.module)
 
 
+def _with_catchall(schema: ZodSchema, arguments: list[Value], *_: object) -> Value:
+    others = arguments[0] if arguments else UNDEFINED
+    return schema.changed("shape", extra=others, catchall=others)
+
+
 def _with_member(schema: ZodSchema, arguments: list[Value], *_: object) -> Value:
     if len(arguments) < 2 or not isinstance(arguments[0], str):
         return _shaped(schema, schema.shape, is_open=True)
@@ -300,7 +305,7 @@ OBJECTS: dict[str, Any] = {
     "exactPartial": _wrapped_members("optional"),
     "required": _wrapped_members("nonoptional"),
     "deepPartial": lambda schema, *_: _deep_partial(schema),
-    "catchall": lambda schema, arguments, _: schema.changed("shape", extra=arguments[0] if arguments else None),
+    "catchall": _with_catchall,
     "keyof": _keys,
     "setKey": _with_member,
 }
