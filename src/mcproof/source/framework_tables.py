@@ -28,6 +28,7 @@ DOCSTRING_PARAMETERS = "describes parameters by the docstring, and removes its s
 PLAIN_WRAPPER = "wraps output without a description, removes all titles, and keeps an empty description"
 TOOL_TITLES = "derives titles of tools from their names, and keeps titles of fields"
 DOCSTRING_SECTIONS = "removes every section of a docstring"
+CHECKS_HOST = "answers requests over HTTP only if they name this machine as host"
 
 SINCE = {
     "fastmcp": {
@@ -40,7 +41,7 @@ SINCE = {
         TOOL_TITLES: "4",
         DOCSTRING_SECTIONS: "4.1",
     },
-    "mcp1": {OUTPUT_SCHEMAS: "1.10"},
+    "mcp1": {OUTPUT_SCHEMAS: "1.10", CHECKS_HOST: "1.23"},
 }
 """The first version of each trait; other frameworks have all that apply to them in every version."""
 ALL_TRAITS = frozenset(trait for traits in SINCE.values() for trait in traits)

@@ -18,6 +18,7 @@ DANGEROUS = {
     "a shell": ("shell", "subprocess.run(f'ls {x}', shell=True)"),
     "a shell and percent": ("shell", "subprocess.check_output('ls %s' % x, shell=True)"),
     "a shell by its name": ("shell", "subprocess.run(['sh', '-c', f'ls {x}'])"),
+    "a shell that is chosen": ("shell", "subprocess.run([os.environ['SHELL'], '-c', x])"),
     "a shell in a container": ("shell", "subprocess.run(['docker', 'exec', 'box', '/bin/sh', '-c', x])"),
     "a shell of asyncio": ("shell", "await asyncio.create_subprocess_shell(f'ls {x}')"),
     "a command over ssh": ("shell", "client = paramiko.SSHClient()\nclient.exec_command(f'ls {x}')"),

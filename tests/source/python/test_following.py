@@ -351,6 +351,52 @@ def take(own: Own): ...
     assert "/inputSchema/properties/own" in result.tools[0].unknown
 
 
+INLINED = """
+from mcp.server import Server
+from mcp.types import Tool
+from pydantic import BaseModel
+
+class Place(BaseModel):
+    city: str
+    near: list[str] = []
+
+class Trip(BaseModel):
+    start: Place
+    stops: list[Place]
+
+def flat(schema):
+    definitions = schema.get("$defs", {})
+
+    def visit(node, path):
+        if isinstance(node, list):
+            return [visit(item, path) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            name = node["$ref"].rsplit("/", 1)[-1]
+            return visit(definitions[name], path + (name,))
+        return {key: visit(value, path) for key, value in node.items() if key != "$defs"}
+
+    return visit(schema, ())
+
+app = Server("demo")
+
+@app.list_tools()
+async def tools():
+    return [Tool(name="plan", description="Plan a trip.", inputSchema=flat(Trip.model_json_schema()))]
+"""
+
+
+def test_a_function_that_inlines_references_by_recursion_keeps_nested_properties(tmp_path: Path) -> None:
+    (tool,) = found(tmp_path, INLINED).document["tools"]
+    schema = tool["inputSchema"]
+    city = {"title": "City", "type": "string"}
+    assert schema["properties"]["start"]["properties"]["city"] == city
+    assert schema["properties"]["stops"]["items"]["properties"]["city"] == city
+    assert schema["properties"]["stops"]["items"]["required"] == ["city"]
+    assert "$defs" not in schema
+
+
 def test_a_handler_that_calls_another_server_is_reported(tmp_path: Path) -> None:
     source = (
         SERVER

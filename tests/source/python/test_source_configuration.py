@@ -193,6 +193,79 @@ def test_tokens_that_are_not_of_the_caller_or_not_sent_on_are_silent(tmp_path: P
     assert configured(tmp_path, server=SERVER + text).tokens == ()
 
 
+LOW_LEVEL = """
+from mcp.server import Server
+from mcp.server.sse import SseServerTransport
+app = Server("demo")
+@app.list_tools()
+async def tools():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SERVER + "mcp.run(transport='http')", ("host", "run")),
+        (SERVER + "import os\nmcp.run(transport=os.environ.get('T', 'sse'))", ("host", "run")),
+        (SERVER + "async def main():\n    await mcp.run_http_async(port=8000)", ("host", "run_http_async")),
+        (SERVER + "app = mcp.http_app()", ("host", "http_app")),
+        (LOW_LEVEL + "sse = SseServerTransport('/messages')", ("host", "SseServerTransport")),
+        (
+            SERVER + "app = mcp.http_app()\napp.add_middleware(CORSMiddleware, allow_origins=['*'])",
+            ("origin", "add_middleware"),
+        ),
+        (
+            SERVER
+            + "import os\nORIGINS = os.getenv('ORIGINS', '*').split(',')\nmw = [Middleware(TrustedHostMiddleware),"
+            " Middleware(CORSMiddleware, allow_origins=ORIGINS)]\nmcp.run(transport='http', middleware=mw)",
+            ("origin", "Middleware"),
+        ),
+    ],
+)
+def test_a_server_over_http_that_answers_any_website_is_found(
+    text: str, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    (found,) = configured(tmp_path, server=text).unchecked
+    assert (found.why, found.what) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SERVER + "mcp.run()",
+        SERVER + "mcp.run(transport='stdio')",
+        SERVER
+        + "mw = [Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)]\nmcp.run(transport='http', middleware=mw)",
+        SERVER + "mcp.run(transport='http', host_origin_protection='auto')",
+        SERVER + "class Checked:\n    async def __call__(self, scope, receive, send):\n"
+        "        check(dict(scope['headers']).get(b'origin'))\napp = Checked(mcp.http_app())",
+        SERVER + "mcp.auth = V()\nmcp.run(transport='http')",
+        SERVER + "mcp.run(transport='http', host='0.0.0.0')",  # TRU-309 says it already
+        SERVER.replace("fastmcp", "mcp.server.fastmcp") + "mcp.run(transport='sse')",
+        LOW_LEVEL + "sse = SseServerTransport('/messages', security_settings=settings())",
+        "from fastapi import FastAPI\napp = FastAPI()\napp.add_middleware(CORSMiddleware, allow_origins=['*'])",
+    ],
+)
+def test_checked_hosts_and_servers_that_are_not_over_http_are_silent(text: str, tmp_path: Path) -> None:
+    assert configured(tmp_path, server=text).unchecked == ()
+
+
+@pytest.mark.parametrize(("version", "number"), [("1.22.0", 1), ("1.23.0", 0)])
+def test_the_official_sdk_checks_by_itself_since_a_version(version: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'demo'\ndependencies = ['mcp=={version}']\n")
+    text = SERVER.replace("fastmcp", "mcp.server.fastmcp") + "mcp.run(transport='sse')"
+    assert len(configured(tmp_path, server=text).unchecked) == number
+
+
+def test_an_address_in_several_places_is_one_finding(tmp_path: Path) -> None:
+    text = SERVER + "def a():\n    mcp.run(transport='http', host='0.0.0.0')\n"
+    (tmp_path / "server.py").write_text(text + text[len(SERVER) :].replace("def a", "def b"))
+    findings = json.loads(run("scan", str(tmp_path), "--format", "json").stdout)["findings"]
+    (finding,) = [finding for finding in findings if finding["rule"] == "TRU-309"]
+    assert [place["line"] for place in finding["evidence"]["alsoAt"]] == [10]
+
+
 def test_hostile_source_is_read_within_limits(tmp_path: Path) -> None:
     deep = "x = " + "(" * 5_000 + ")" * 5_000 + "\nhost = '0.0.0.0'\n"
     long = "A = ['" + "key=" * 100_000 + "']\nmcp.run(host='0.0.0.0')\n"

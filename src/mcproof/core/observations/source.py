@@ -74,6 +74,17 @@ class OpenBinding(NamedTuple):
     """Authentication that is off by default, if there is one."""
 
 
+class UncheckedOrigin(NamedTuple):
+    """A server over HTTP that answers requests which any website makes a browser send, unless it is configured."""
+
+    place: SourcePlace
+    """The call that serves, or the middleware that admits every origin."""
+    why: str
+    """`host` if no request is checked for its host, `origin` if every origin is admitted."""
+    what: str
+    """The call, as the source names it."""
+
+
 class SourceSecret(NamedTuple):
     """A secret that is written in source."""
 
@@ -96,6 +107,7 @@ class SourceConfiguration(NamedTuple):
     """What the source of a server shows about its configuration."""
 
     bindings: tuple[OpenBinding, ...] = ()
+    unchecked: tuple[UncheckedOrigin, ...] = ()
     secrets: tuple[SourceSecret, ...] = ()
     tokens: tuple[ForwardedToken, ...] = ()
     unobserved: dict[str, str] = {}  # noqa: RUF012 (never mutated)

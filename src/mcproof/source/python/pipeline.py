@@ -22,7 +22,7 @@ from mcproof.core.catalog.model import SourceMap
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, assemble, group_names, nearest_group, without_duplicates
-from mcproof.source.framework_tables import DISTRIBUTIONS, INSTALLED_PACKAGES
+from mcproof.source.framework_tables import CHECKS_HOST, DISTRIBUTIONS, INSTALLED_PACKAGES
 from mcproof.source.packages.projects import ProjectDeclarations
 from mcproof.source.python.entry_points import FunctionDefinition, doubt_imports, doubt_unstarted, entry_points
 from mcproof.source.python.files import Boundary, may_register, mcproof_comments, python_files
@@ -125,7 +125,12 @@ def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration:
     with _collector_paused():
         project = source_map.project
         source = project if isinstance(project, _Source) else _Source(source_map.target, None, whole=True)
-        return source_configuration(target, source.modules)
+        domain = source.domain
+        checks = all(
+            server.framework != "fastmcp" and CHECKS_HOST in domain.traits(server, server.framework)
+            for server in domain.servers
+        )
+        return source_configuration(target, source.modules, framework_checks=checks)
 
 
 class _Source:

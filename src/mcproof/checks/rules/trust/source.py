@@ -169,7 +169,7 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
     Constants count, and defaults of options, environment variables, parameters and fields. Authentication that is off
     by default does not count; authentication that cannot be decided does. OWASP MCP07; CWE-1327, CWE-306.
     """
-    for binding in source.bindings:
+    for binding in source.bindings[:1]:  # one fact, in however many places the address is written
         authentication = binding.optional_authentication
         optional = ", and authentication is off by default" if authentication is not None else ""
         how = "" if binding.how == "constant" else f" ({binding.how})"
@@ -183,6 +183,7 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
                 "place": _source_place(binding.place),
                 "servedAt": _source_place(binding.served),
                 "optionalAuthentication": None if authentication is None else _source_place(authentication),
+                "alsoAt": [_source_place(other.place) for other in source.bindings[1:]],
             },
         )
 
@@ -217,6 +218,32 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
                 "place": _source_place(token.place),
                 "receivedAt": _source_place(token.received),
             },
+        )
+
+
+@_setting_rule("TRU-311", "answers-any-website", "medium", dimension="Tool surface risk")
+def answers_any_website(source: SourceConfiguration) -> Iterator[Problem]:
+    """The server over HTTP checks neither the host nor the origin of requests, or admits every origin.
+
+    Why: a website that the user opens can send requests to servers on the same machine or network. It calls the tools
+    with the rights of the server, and reads the results (DNS rebinding, cross-origin requests).
+    Fix: check the host and the origin: `TransportSecuritySettings` of the official SDK, `host_origin_protection="auto"`
+    of fastmcp, or `TrustedHostMiddleware` of Starlette; name the origins that may call.
+
+    Servers that authenticate callers are not reported, nor those that listen on all interfaces (TRU-309). The official
+    SDK checks by itself since 1.23 if it listens on this machine, fastmcp does not. CVE-2025-66416, CVE-2025-10193;
+    CWE-346, CWE-350, CWE-942.
+    """
+    for origin in source.unchecked:
+        text = (
+            "admits requests of every origin, without authentication"
+            if origin.why == "origin"
+            else "serves over HTTP, and checks neither the host nor the origin of requests"
+        )
+        yield Problem(
+            f"{origin.what}() {text}",
+            near=_location(origin.place),
+            evidence={"kind": f"unchecked_{origin.why}", "function": origin.what, "place": _source_place(origin.place)},
         )
 
 

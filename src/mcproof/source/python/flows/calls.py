@@ -290,7 +290,10 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
 def _joined_path(given: FlowCall) -> FlowValue:
     """`os.path.join(a, b)`: an absolute part replaces those before it."""
     single = len(given.args) == 1
-    parts = [changed(part.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for part in given.args]
+    parts = [
+        changed(part.all_marks(), lambda mark: mark._replace(whole=mark.whole and single, joined=not single))
+        for part in given.args
+    ]
     last = given.args[-1].base if given.args else None
     return FlowValue(UNKNOWN, merged(parts), text="/" if last == "" else None)
 
@@ -344,7 +347,7 @@ def _method_of_value(
         base = receiver.base if isinstance(receiver.base, Instance) else UNKNOWN
         return FlowValue(base, receiver.marks, fields=receiver.fields, elements=receiver.elements)
     if name == "joinpath":
-        below = [changed(part.all_marks(), lambda mark: mark._replace(whole=False)) for part in given.args]
+        below = [changed(part.all_marks(), lambda mark: mark._replace(whole=False, joined=True)) for part in given.args]
         return FlowValue(receiver.base, merged((receiver.marks, *below)))
     if not receiver.marks:
         return None

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import OpenBinding, SourceConfiguration, SourcePlace
+from mcproof.core.observations.source import OpenBinding, SourceConfiguration, SourcePlace, UncheckedOrigin
+from mcproof.core.text.english import word_set
 from mcproof.source.python.flows.source_trees import (
     SourceTree,
     dotted,
@@ -25,7 +27,7 @@ from mcproof.source.python.flows.source_trees import (
 from mcproof.source.python.interp.values import declared_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcproof.source.python.interp.modules import Modules
 
@@ -93,7 +95,7 @@ def _default_of_call(node: ast.Call) -> DefaultValue:
     if name in _FIELDS:
         given = _keyword(node, "default") or (node.args[0] if node.args else None)
         return DefaultValue(UNKNOWN, node, "") if given is None else default_of(given)
-    if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "strip", "upper"):
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "strip", "upper", "split"):
         return default_of(node.func.value)
     if name in ("str", "bool") and len(node.args) == 1:
         return default_of(node.args[0])
@@ -295,7 +297,9 @@ def _is_http_middleware(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def _mentions_headers(node: ast.AST) -> bool:
     return any(
-        isinstance(part, ast.Constant) and isinstance(part.value, str) and _HEADERS.search(part.value[:200])
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str | bytes)
+        and _HEADERS.search(str(part.value[:200]))
         for part in ast.walk(node)
     )
 
@@ -323,7 +327,10 @@ WILDCARDS = ("0.0.0.0", "::", "[::]")  # noqa: S104 (looked for, not listened on
 _SERVER_MAKERS = ("FastMCP", "MCPServer")
 _RUNNERS = ("run", "run_async", "run_http_async", "run_sse_async", "run_streamable_http_async", "serve", "Config")
 _NOT_SERVERS = ("asyncio", "subprocess", "anyio", "trio", "nest_asyncio")
-_HTTP = re.compile(r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn")
+_HTTP = re.compile(
+    r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn"
+    r"|\bSseServerTransport\b|\bStreamableHTTP\w*"
+)
 """What only source has that serves over HTTP."""
 _POSITIONAL = {"uvicorn.run": 1, "uvicorn.Config": 1, "web.TCPSite": 1, "TCPSite": 1, "run_app": 1, "web.run_app": 1}
 """Where the address is among the arguments of calls that take it by position."""
@@ -343,27 +350,102 @@ class _Listening(NamedTuple):
     """Whether it only sets the address, for a server that may also be served over stdio."""
 
 
-def open_bindings(trees: Sequence[SourceTree]) -> list[OpenBinding]:
+class SourceSettings:
+    """The settings and the authentication in some source, read when they are first needed."""
+
+    def __init__(self, trees: Sequence[SourceTree]) -> None:
+        self.trees = trees
+
+    @cached_property
+    def defaults(self) -> dict[str, list[SettingDefault]]:
+        return setting_defaults(self.trees)
+
+    @cached_property
+    def authentication(self) -> Authentication:
+        return authentication_in(self.trees, self.defaults)
+
+
+def open_bindings(settings: SourceSettings) -> list[OpenBinding]:
     """Return where a server listens on all interfaces by default, without authentication; each address once."""
+    trees = settings.trees
     if not any(wildcard in tree.text for tree in trees for wildcard in WILDCARDS):
         return []
     listening = [call for tree in trees if _LISTENING_WORDS.search(tree.text) for call in _listening(tree)]
     if any(call.is_setting for call in listening) and not any(_HTTP.search(tree.text) for tree in trees):
         listening = [call for call in listening if not call.is_setting]
-    if not listening:
-        return []
-    defaults = setting_defaults(trees)
     found: dict[SourcePlace, OpenBinding] = {}
     for call in listening:
         served = call.tree.place(call.call)
-        for address, place, how in _addresses(call, defaults):
+        for address, place, how in _addresses(call, settings.defaults):
             found.setdefault(place, OpenBinding(address, place, how, served))
-    if not found:
+    if not found or settings.authentication.is_certain:
         return []
-    authentication = authentication_in(trees, defaults)
-    if authentication.is_certain:
-        return []
-    return [binding._replace(optional_authentication=authentication.optional) for binding in found.values()]
+    optional = settings.authentication.optional
+    return [binding._replace(optional_authentication=optional) for binding in found.values()]
+
+
+_HTTP_CALLS = word_set(
+    "run_http_async run_sse_async run_streamable_http_async http_app sse_app streamable_http_app create_sse_app "
+    "create_streamable_http_app"
+)
+_TRANSPORTS = frozenset(("SseServerTransport", "StreamableHTTPSessionManager", "StreamableHTTPServerTransport"))
+"""Classes of the low-level server, which check nothing unless they are told to."""
+_OVER_HTTP = frozenset(("http", "sse", "streamable-http", "streamable_http"))
+_HOST_CHECK = re.compile(
+    r"\bTrustedHostMiddleware\b|\bTransportSecuritySettings\((?!\s*enable_dns_rebinding_protection\s*=\s*False)"
+    r"|\b(?:allowed_hosts|allowed_origins|host_origin_protection|security_settings|transport_security)\s*="
+    r"|\bheaders?\b[^\n]{0,40}[\[(]\s*b?[\"'](?:[Oo]rigin|[Hh]ost)[\"']|\bb[\"'](?:origin|host)[\"']"
+)
+"""What only source has that looks at the host or the origin of requests."""
+
+
+def unchecked_origins(settings: SourceSettings, *, framework_checks: bool) -> list[UncheckedOrigin]:
+    """Return where a server over HTTP answers what any website makes a browser send; at most one place.
+
+    A browser that was led to a website sends its requests to this machine too: with the name of the website as host,
+    if that name leads here by now, or with the website as origin, if every origin is admitted.
+    """
+    trees = settings.trees
+    over_http = [tree for tree in trees if _HTTP.search(tree.text)]
+    found: list[UncheckedOrigin] = []
+    for tree in over_http and [tree for tree in trees if "allow_origins" in tree.text]:
+        found += _places(tree, "origin", lambda node: _admits_every_origin(node, settings))
+    if not found and not any(_HOST_CHECK.search(tree.text) for tree in trees):
+        for tree in over_http:
+            found += _places(tree, "host", lambda node: _serves_http(node, framework_checks=framework_checks))
+    return [] if not found or settings.authentication.is_certain else found[:1]
+
+
+def _places(tree: SourceTree, why: str, matches: Callable[[ast.Call], bool]) -> list[UncheckedOrigin]:
+    calls = (node for node in tree.nodes if isinstance(node, ast.Call) and matches(node))
+    return [UncheckedOrigin(tree.place(node), why, last_name(node.func)) for node in calls]
+
+
+def _serves_http(node: ast.Call, *, framework_checks: bool) -> bool:
+    """Whether a call serves over HTTP, at least if it is configured so, without a check by the framework."""
+    name = last_name(node.func)
+    if name in _TRANSPORTS or framework_checks or name in _HTTP_CALLS:
+        return name in _TRANSPORTS or not framework_checks
+    transport = _keyword(node, "transport")
+    if name not in ("run", "run_async") or transport is None:
+        return False
+    return not isinstance(transport, ast.Constant) or transport.value in _OVER_HTTP
+
+
+def _admits_every_origin(node: ast.Call, settings: SourceSettings) -> bool:
+    """Whether a call adds a middleware for CORS that admits every origin, unless it is configured."""
+    origins = _keyword(node, "allow_origins")
+    if origins is None:
+        return False
+    if isinstance(origins, ast.List | ast.Tuple):
+        return any(isinstance(origin, ast.Constant) and origin.value == "*" for origin in origins.elts)
+    value = default_of(origins).value
+    values = (
+        [value]
+        if not isinstance(value, SameAs)
+        else [default.value for default in resolved(value.setting, settings.defaults)]
+    )
+    return "*" in values
 
 
 def _listening(tree: SourceTree) -> Iterator[_Listening]:
@@ -408,11 +490,18 @@ def _addresses(call: _Listening, defaults: dict[str, list[SettingDefault]]) -> I
             yield default.value, default.place, default.how
 
 
-def source_configuration(target: str, modules: Modules) -> SourceConfiguration:
-    """Return the configuration in a file or folder of Python source; nothing is run."""
+def source_configuration(target: str, modules: Modules, *, framework_checks: bool) -> SourceConfiguration:
+    """Return the configuration in a file or folder of Python source; nothing is run.
+
+    `framework_checks` says whether the framework checks the host of requests by itself.
+    """
     trees = source_trees(target, modules)
+    settings = SourceSettings(trees)
+    bindings = open_bindings(settings)
+    unchecked = [] if bindings else unchecked_origins(settings, framework_checks=framework_checks)
     return SourceConfiguration(
-        bindings=tuple(open_bindings(trees)),
+        bindings=tuple(bindings),
+        unchecked=tuple(unchecked),
         secrets=tuple(source_secrets(trees)),
         tokens=tuple(forwarded_tokens(trees)),
     )

@@ -227,7 +227,7 @@ def _binary(walk: FunctionWalk, node: ast.BinOp) -> FlowValue:
         return composed(walk, formatted_text(left, right), node)
     if isinstance(node.op, ast.Div):
         is_same = dotted_name(left.base) == "pathlib.Path.cwd()"  # relative paths start there anyway
-        below = changed(right.all_marks(), lambda mark: mark._replace(whole=mark.whole and is_same))
+        below = changed(right.all_marks(), lambda mark: mark._replace(whole=mark.whole and is_same, joined=not is_same))
         marks = merged((left.marks, below))
         paths = [side.base for side in (left, right) if dotted_name(side.base) in PATH_TYPES]
         return FlowValue(paths[0] if paths else left.base, marks)

@@ -155,8 +155,10 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
 
 def _runs(before: list[str | None], programs: frozenset[str], flags: frozenset[str]) -> bool:
     """Whether an argument is the script of an interpreter."""
-    if len(before) < 2 or before[1] not in flags or before[0] is None:
+    if len(before) < 2 or before[1] not in flags:
         return False
+    if before[0] is None:  # a shell or an interpreter that is only known when the server runs
+        return programs is tables.SHELLS
     return os.path.basename(before[0]) in programs or before[0].rpartition("\\")[2] in programs
 
 
@@ -195,7 +197,7 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     for label, mark in value.all_marks().items():
         if ADDRESS in mark.clean:  # a known scheme makes a value an address, which leads to no file, but to any host
             kinds = (PATH, ARGUMENT, ADDRESS)
-        elif not mark.whole and (PATH in kinds or mark.resolved):
+        elif mark.joined and (PATH in kinds or mark.resolved):
             kinds = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
         found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found

@@ -58,6 +58,8 @@ class LabelMark(NamedTuple):
     """Whether the value is only one word of the label."""
     resolved: bool = False
     """Whether it is an absolute path without `..`."""
+    joined: bool = False
+    """Whether it always was joined with a folder, also if the label's text is absolute."""
     clean: frozenset[str] = frozenset()
     """The kinds of use that are safe."""
     trail: tuple[FlowStep, ...] = ()
@@ -77,6 +79,7 @@ class LabelMark(NamedTuple):
             self.whole and inner.whole,
             self.part or inner.part,
             self.resolved or inner.resolved,
+            self.joined or inner.joined,
             self.clean | inner.clean,
             (self.trail + inner.trail)[:MOST_STEPS_OF_TRAIL],
             self.composed or inner.composed,
@@ -198,6 +201,7 @@ def merged(many: Iterable[Marks]) -> Marks:
                     known.whole and mark.whole,
                     known.part and mark.part,
                     known.resolved and mark.resolved,
+                    known.joined and mark.joined,
                     known.clean & mark.clean,
                     known.trail or mark.trail,
                     known.composed or mark.composed,

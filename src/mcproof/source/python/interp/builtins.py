@@ -273,9 +273,9 @@ NAMES = word_set(
 
 
 _STRING_METHODS = word_set(
-    "capitalize casefold endswith expandtabs find join lower lstrip removeprefix removesuffix replace rstrip "
-    "split splitlines startswith strip swapcase title upper zfill count isidentifier isdigit isupper islower "
-    "rfind"
+    "capitalize casefold count endswith expandtabs find isdigit isidentifier islower isupper join lower lstrip "
+    "partition removeprefix removesuffix replace rfind rpartition rsplit rstrip split splitlines startswith strip "
+    "swapcase title upper zfill"
 )
 
 

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
 
 
 MOST_CALLS = 24
-DEEPEST_RECURSION = 8
+DEEPEST_RECURSION = 12
+_ENDING = (int, str, dict, list)
+"""Types of arguments that end a recursion: they count down, or each call gets a part of the last one."""
 STEPS_WITHOUT_EFFECTS = 2_000
 """The budget of a function in a module without effects; only its result is of interest."""
 
@@ -108,9 +110,8 @@ def _deepest_recursion(call: Call) -> int:
     given = call.given()
     if all(argument is UNKNOWN for argument in given):
         return 0
-    return (
-        DEEPEST_RECURSION if any(isinstance(argument, (int, str)) for argument in given) and UNKNOWN not in given else 1
-    )
+    is_known = not any(argument is UNKNOWN for argument in given)
+    return DEEPEST_RECURSION if is_known and any(isinstance(argument, _ENDING) for argument in given) else 1
 
 
 def _report_cut(run: Interpreter, function: Function) -> None:
