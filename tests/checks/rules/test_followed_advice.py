@@ -33,6 +33,7 @@ FOLLOWED = {
     "TRU-308": "a function from a table",
     "TRU-309": "the loopback address",
     "TRU-310": "a secret from the environment",
+    "TRU-311": "middleware that checks the host",
     "TRU-401": "the fixed version",
     "TRU-402": "the fixed version",
     "TRU-501": "a response of HTTP 421 for a foreign host",

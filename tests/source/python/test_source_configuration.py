@@ -169,6 +169,8 @@ async def call(request):
         "    h['Authorization'] = t\n    return session.get(U, headers=h)\n",
         "from fastmcp.server.dependencies import get_access_token\nimport httpx\ndef f():\n"
         "    t = get_access_token()\n    return httpx.get(U, headers={'Authorization': 'Bearer ' + t.token})\n",
+        "import httpx\ndef ask(token):\n    return httpx.get(U, headers={'Authorization': token})\n"
+        "def f(request):\n    return ask(request.headers['authorization'])\n",
         "import httpx\ndef f():\n    t = get_http_headers().get('authorization')\n"
         "    return httpx.Client(headers={'authorization': t})\n",
     ],

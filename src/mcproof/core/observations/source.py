@@ -117,6 +117,8 @@ class SourceConfiguration(NamedTuple):
 SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
 PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
 """The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
+TOKEN = "token"  # noqa: S105 (a kind of use)
+"""A use as the credentials of a request; a `ForwardedToken`, if the client sent it as its own."""
 ADDRESS = "address"
 """A use as an address of a function that reads files and addresses: a `url` if the scheme of the value was checked."""
 

@@ -130,7 +130,7 @@ def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration:
             server.framework != "fastmcp" and CHECKS_HOST in domain.traits(server, server.framework)
             for server in domain.servers
         )
-        return source_configuration(target, source.modules, framework_checks=checks)
+        return source_configuration(target, domain.run, framework_checks=checks)
 
 
 class _Source:

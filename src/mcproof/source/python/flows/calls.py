@@ -91,7 +91,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     matched = tested_by_pattern(dotted, receiver, given.args)
     if matched is not None:
         return matched
-    if name in tables.ANSWERS and not isinstance(base, (Function, Class)):
+    if name in tables.ANSWERS and (name != "get_access_token" or dotted.startswith(("mcp.", "fastmcp."))):
         return expressions.sent(walk, tables.ANSWERS[name], node)
     note_uses(walk, dotted, name, receiver, given)
     deferred = _deferred(walk, name, given)

@@ -7,6 +7,7 @@ them and keeps the uses that a rule reports.
 from __future__ import annotations
 
 import ast
+import os
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,17 @@ from mcproof.core.observations.source import (
     PROGRAM,
     SHELL,
     SQL,
+    TOKEN,
     URL,
     FlowStep,
+    ForwardedToken,
     SourceFlow,
     SourceFlows,
     SourceLocation,
+    SourcePlace,
 )
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
+from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
 from mcproof.source.python.flows.values import (
     DOTS,
     EQUALS,
@@ -55,6 +60,7 @@ if TYPE_CHECKING:
 
     from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.servers import ServerValue
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 
 _CONTEXT_TYPES = frozenset(("Context", "Request", "RequestContext", "ServerSession", "ToolContext", "FastMCP"))
@@ -208,7 +214,35 @@ def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowU
         summary = engine.summary(entry.function, inputs_of(engine, entry, plain))
     except (FlowLimitError, RecursionError):
         return None
-    return [use for use in summary.uses if is_dangerous(use)]
+    return [use for use in summary.uses if use.kind != TOKEN and is_dangerous(use)]
+
+
+def forwarded_tokens(run: Interpreter, files: Iterable[str]) -> list[ForwardedToken]:
+    """Where functions in some files send the token of a caller on, in tools or anywhere else."""
+    engine = FlowEngine(run)
+    found: dict[int, ForwardedToken] = {}
+    for module in filter(None, (run.modules.load(os.path.abspath(file)) for file in files)):
+        for node in ast.walk(module.tree):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            engine.allow()
+            names = (argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg))
+            try:
+                uses = engine.summary(Function(node, module.scope, [], []), dict.fromkeys(names, NOTHING)).uses
+            except (FlowLimitError, RecursionError):
+                continue
+            for use in uses:
+                what, *keys = use.label
+                is_token = what == SENT + ACCESS_TOKEN or (what == SENT + HEADERS and keys[-1:] in _OF_CALLERS)
+                if use.kind == TOKEN and is_token and use.mark.trail:
+                    received = SourcePlace(use.mark.trail[0].file, use.mark.trail[0].line, 1)
+                    place = location_of(use.place.module, use.place.node) or received
+                    made = ForwardedToken(SourcePlace(*place[:3]), received, use.place.function)
+                    found.setdefault(id(use.place.node), made)
+    return list(found.values())
+
+
+_OF_CALLERS = (["authorization"], ["Authorization"])
 
 
 def _is_served(entry: Entry, lines: Container[tuple[str, int]]) -> bool:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import OpenBinding, SourceConfiguration, SourcePlace, UncheckedOrigin
 from mcproof.core.text.english import word_set
+from mcproof.source.python.flows.collect import forwarded_tokens
 from mcproof.source.python.flows.source_trees import (
     SourceTree,
     dotted,
-    forwarded_tokens,
     last_name,
     source_secrets,
     source_trees,
@@ -29,7 +29,7 @@ from mcproof.source.python.interp.values import declared_parameters
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.source.python.interp.modules import Modules
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 UNKNOWN = object()
 """A value that is not written in the source."""
@@ -490,12 +490,15 @@ def _addresses(call: _Listening, defaults: dict[str, list[SettingDefault]]) -> I
             yield default.value, default.place, default.how
 
 
-def source_configuration(target: str, modules: Modules, *, framework_checks: bool) -> SourceConfiguration:
+_SENDS_HEADERS = re.compile(r"(?is)authorization.*headers|headers.*authorization|\bget_access_token\b")
+
+
+def source_configuration(target: str, run: Interpreter, *, framework_checks: bool) -> SourceConfiguration:
     """Return the configuration in a file or folder of Python source; nothing is run.
 
     `framework_checks` says whether the framework checks the host of requests by itself.
     """
-    trees = source_trees(target, modules)
+    trees = source_trees(target, run.modules)
     settings = SourceSettings(trees)
     bindings = open_bindings(settings)
     unchecked = [] if bindings else unchecked_origins(settings, framework_checks=framework_checks)
@@ -503,5 +506,5 @@ def source_configuration(target: str, modules: Modules, *, framework_checks: boo
         bindings=tuple(bindings),
         unchecked=tuple(unchecked),
         secrets=tuple(source_secrets(trees)),
-        tokens=tuple(forwarded_tokens(trees)),
+        tokens=tuple(forwarded_tokens(run, [tree.file for tree in trees if _SENDS_HEADERS.search(tree.text)])),
     )

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
-from mcproof.source.python.flows.tables import ALL_KINDS, HARMLESS_PARTS, PATH_TYPES, REQUEST_PARTS, SAFE_PATH_PARTS
+from mcproof.source.python.flows.tables import (
+    ALL_KINDS,
+    HARMLESS_PARTS,
+    PATH_TYPES,
+    REQUEST_NAME,
+    REQUEST_PARTS,
+    SAFE_PATH_PARTS,
+)
 from mcproof.source.python.flows.values import (
     HOLE,
     LONGEST_TEXT,
@@ -59,8 +66,8 @@ def evaluate(walk: FunctionWalk, node: ast.expr) -> FlowValue:
 
 def _attribute(walk: FunctionWalk, node: ast.Attribute) -> FlowValue:
     value = evaluate(walk, node.value)
-    holders, what = REQUEST_PARTS.get(node.attr, ((), ""))
-    if last_name(node.value) in holders and not value.all_marks():
+    what = REQUEST_PARTS.get(node.attr)
+    if what is not None and REQUEST_NAME.search(last_name(node.value)) and not value.all_marks():
         return sent(walk, what, node)
     return attribute_of(walk, value, node.attr)
 

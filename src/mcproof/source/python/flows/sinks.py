@@ -12,7 +12,19 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.observations.source import ADDRESS, ARGUMENT, COMMAND, EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
+from mcproof.core.observations.source import (
+    ADDRESS,
+    ARGUMENT,
+    COMMAND,
+    EVAL,
+    PATH,
+    PREFIX,
+    PROGRAM,
+    SHELL,
+    SQL,
+    TOKEN,
+    URL,
+)
 from mcproof.source.python.flows import tables
 from mcproof.source.python.flows.values import (
     ANY_USE,
@@ -42,6 +54,11 @@ _ADDRESS = re.compile(r"(?i)ur[li]|link|endpoint|address|webhook")
 def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> None:
     """Note the dangerous uses of a call of something outside the project."""
     shown = dotted.replace("()", "") if dotted else name
+    headers = given.keywords.get("headers")
+    if headers is not None and headers.fields and name in tables.SENDERS and not _asks_issuer(given):
+        for header, value in headers.fields.items():
+            if header.lower() == "authorization":
+                walk.use(TOKEN, value, given.node, shown)
     if dotted in tables.RUNNERS:
         _note_command(walk, dotted, given)
         return
@@ -55,6 +72,11 @@ def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | 
         return
     for sink in _sinks(dotted, name, receiver, given):
         _note(walk, sink, receiver, given, shown)
+
+
+def _asks_issuer(given: FlowCall) -> bool:
+    """Whether a request is about the token itself, such as one for user info: that is not another service."""
+    return any(argument.text is not None and tables.ISSUER.search(argument.text) for argument in given.args[:2])
 
 
 def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[tables.Sink, ...]:

@@ -6,6 +6,8 @@ make it safe.
 
 from __future__ import annotations
 
+import re
+
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import (
     ADDRESS,
@@ -94,16 +96,27 @@ DEFERRED_CALLS = word_set(
 """External functions that call the function that they are given."""
 
 
+_VERBS = ("get", "post", "put", "delete", "patch", "head", "options")
+HEADERS, ACCESS_TOKEN = "request header", "access token"
 ANSWERS = {
     **dict.fromkeys(("elicit", "elicit_form"), "elicited answer"),
-    **dict.fromkeys(("get_http_headers", "get_http_request"), "request header"),
+    **dict.fromkeys(("get_http_headers", "get_http_request"), HEADERS),
+    "get_access_token": ACCESS_TOKEN,
 }
 """Functions of frameworks that return what the client sent, and how a message calls it."""
 REQUEST_PARTS = {
-    **dict.fromkeys(("headers", "query_params", "cookies", "path_params"), (("request", "req"), "request header")),
-    "meta": (("request_context",), "request metadata"),
+    **dict.fromkeys(("headers", "query_params", "cookies", "path_params"), HEADERS),
+    "meta": "request metadata",
 }
-"""Attributes that hold what the client sent, with the names of their objects, and how a message calls it."""
+"""Attributes of a request, or of its context, that hold what the client sent, and how a message calls it."""
+REQUEST_NAME = re.compile(r"(?i)request|^req$")
+"""The name of an object that is the request of a client."""
+SENDERS = frozenset(
+    (*_VERBS, "request", "stream", "send", "Client", "AsyncClient", "ClientSession", "Session", "Request")
+)
+"""The last names of calls that send a request, or make what sends it, with the argument `headers`."""
+ISSUER = re.compile(r"(?i)userinfo|introspect|tokeninfo|oauth|openid|/token\b")
+"""An address of the service that issued a token: sending it there is no passing on."""
 
 RECEIVER = -1
 """The position of the object whose method is called."""
@@ -138,7 +151,6 @@ _FORMATS = word_set("csv table excel parquet json feather xml html hdf")
 _SECOND_ADDRESS = Sink(URL, 1, ("url", "uri"))
 _QUERY = Sink(SQL, 0, ("sql", "query", "statement", "operation", "query_string"))
 
-_VERBS = ("get", "post", "put", "delete", "patch", "head", "options")
 _HTTP_CLIENTS = word_set(
     "requests requests.Session() requests.session() requests.sessions.Session() httpx httpx.Client() "
     "httpx.AsyncClient() httpx2 httpx2.Client() httpx2.AsyncClient() aiohttp.ClientSession() "
