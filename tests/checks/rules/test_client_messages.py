@@ -68,11 +68,11 @@ def test_a_name_that_is_too_long_by_itself_has_the_level_of_its_effect() -> None
 
 
 def test_a_message_names_the_keyword_and_the_parameter() -> None:
-    schema = {"type": "object", "properties": {"a b": {"type": "integer", "exclusiveMinimum": 0}}}
+    schema = {"type": "object", "properties": {"a b": {"type": "integer", "if": {"minimum": 1}}}}
     found = findings({"name": "search", "description": "Search.", "inputSchema": schema})
     assert [each.message.partition(":")[0] for each in found] == [
         "clients do not accept the parameter name `a b`",
-        "clients refuse `exclusiveMinimum`",
+        "clients refuse `if`",
     ]
 
 

@@ -79,7 +79,7 @@ class Constraint(NamedTuple):
     conditional: bool = False
     """Whether it only applies if the client passes schemas on unchanged."""
     disputed: bool = False
-    """Whether users report the opposite of what is documented."""
+    """Whether its source doubts it, or users report the opposite of what is documented."""
     fixed_version: str = ""
     fixed_date: str = ""
 
@@ -98,6 +98,14 @@ class Constraint(NamedTuple):
         return max((source.date for source in self.sources if source.kind == "issue"), default=self.newest)
 
 
+class Repair(NamedTuple):
+    """What a client mends in a schema before it passes a tool on to a model API."""
+
+    rule: str
+    """The `compat` rule whose violations are gone then."""
+    source: Source
+
+
 class Profile(NamedTuple):
     """A client, model API, engine, SDK or directory, and its constraints."""
 
@@ -109,6 +117,8 @@ class Profile(NamedTuple):
     constraints: tuple[Constraint, ...]
     sends_to: tuple[str, ...] = ()
     """The model APIs it passes tools on to, whose constraints apply too."""
+    repairs: tuple[Repair, ...] = ()
+    """The violations that those APIs never see."""
     about: str = ""
     """What the name covers, if that is not obvious."""
     is_shipped: bool = False
@@ -116,18 +126,36 @@ class Profile(NamedTuple):
 
 
 @cache
-def known_profiles() -> dict[str, Profile]:
-    """The profiles that ship with mcproof, by id."""
+def _shipped_document() -> dict[str, Any]:
     # `lint` starts faster without `importlib.resources`, which loads tempfile and shutil.
     with open(os.path.join(os.path.dirname(__file__), "profiles.json"), encoding="utf-8") as opened:
-        text = opened.read()
-    return {entry["id"]: profile_from(entry)._replace(is_shipped=True) for entry in json.loads(text)["profiles"]}
+        document: dict[str, Any] = json.load(opened)
+    return document
+
+
+@cache
+def known_profiles() -> dict[str, Profile]:
+    """The profiles that ship with mcproof, by id."""
+    return {entry["id"]: profile_from(entry)._replace(is_shipped=True) for entry in _shipped_document()["profiles"]}
+
+
+def _is_old(constraint: Constraint) -> bool:
+    """Whether the newest source of a fact is more than a year older than the profiles: clients change faster."""
+    year, rest = _shipped_document()["compiled"].split("-", 1)
+    # A date without month or day may be the last one of its year or month.
+    newest = constraint.newest and f"{constraint.newest}-12-31"[:10]
+    return "" < newest < f"{int(year) - 1}-{rest}"
 
 
 def profile_from(entry: Mapping[str, Any]) -> Profile:
     """Return a profile from its JSON form, whose members have the names of the fields."""
-    constraints = tuple(map(constraint_from, entry["constraints"]))
-    return Profile(**{**entry, "constraints": constraints, "sends_to": tuple(entry.get("sends_to", ()))})
+    repairs = (Repair(repair["rule"], Source(**repair["source"])) for repair in entry.get("repairs", ()))
+    nested = {
+        "constraints": tuple(map(constraint_from, entry["constraints"])),
+        "sends_to": tuple(entry.get("sends_to", ())),
+        "repairs": tuple(repairs),
+    }
+    return Profile(**{**entry, **nested})
 
 
 def constraint_from(entry: Mapping[str, Any]) -> Constraint:
@@ -190,20 +218,24 @@ class ClientChoice(NamedTuple):
         for holder in self.all_active():
             if holder.profile.id in pins:
                 active.append(holder)
-            elif holder.holds and not holder.constraint.disputed and _is_common(holder):
+            elif holder.holds and holder.level != "note":
                 active.append(holder._replace(level="warning") if holder.level == "error" else holder)
         return active
 
     def for_compat(self) -> list[ActiveConstraint]:
-        """The constraints behind findings of `compat`: those of the named clients, or the common ones of all."""
+        """The constraints behind findings of `compat`: those of the named clients, or what counts in any."""
         pins = self.pins
-        return [holder for holder in self.all_active() if (holder.profile.id in pins if pins else _is_common(holder))]
+        return [
+            holder
+            for holder in self.all_active()
+            if (holder.profile.id in pins if pins else holder.holds and holder.level != "note")
+        ]
 
     def all_active(self) -> list[ActiveConstraint]:
         """Every constraint of every client, with whether it counts."""
         pins = self.pins
         return [
-            _activated(profile, constraint, pins.get(profile.id))
+            _activated(profile, constraint, pins.get(profile.id), is_named=profile.id in pins)
             for profile in self.profiles.values()
             for constraint in profile.constraints
         ]
@@ -231,8 +263,11 @@ def choose_clients(words: Iterable[str], profiles: Mapping[str, Profile] | None 
     return ClientChoice(by_id, tuple(named))
 
 
-def _activated(profile: Profile, constraint: Constraint, version: str | None) -> ActiveConstraint:
-    """A constraint as it applies to a version of its client; None is no particular version."""
+def _activated(profile: Profile, constraint: Constraint, version: str | None, *, is_named: bool) -> ActiveConstraint:
+    """A constraint as it applies to a version of its client; None is no particular version.
+
+    What counts for the verdict of a client that is not named is what is reported of it, so that both agree.
+    """
     if version and _can_compare(version, constraint):
         if _DATE.fullmatch(version):
             is_before_fix = version < constraint.fixed_date
@@ -241,14 +276,8 @@ def _activated(profile: Profile, constraint: Constraint, version: str | None) ->
             is_before_fix = _numbers(version) < _numbers(constraint.fixed_version)
         constraint = constraint._replace(status="current" if is_before_fix else "fixed")
     holds = constraint.status == "current" and not constraint.opt_in and not constraint.conditional
-    return ActiveConstraint(profile, constraint, constraint.level, holds)
-
-
-def _is_common(active: ActiveConstraint) -> bool:
-    fact = active.constraint
-    if fact.opt_in or fact.status in ("unconfirmed", "fixed") or fact.rule in _ASKED_FOR:
-        return False
-    return active.level != "note" and not (fact.conditional and fact.rule == "CMP-031")
+    is_asked_for = constraint.disputed or constraint.rule in _ASKED_FOR or _is_old(constraint)
+    return ActiveConstraint(profile, constraint, constraint.level, holds and (is_named or not is_asked_for))
 
 
 def _can_compare(version: str, constraint: Constraint) -> bool:

@@ -56,7 +56,7 @@ class BrokenConstraint(NamedTuple):
         return effect_level(self.effect, self.status, conditional=self.conditional)
 
 
-@record("client", "kind", "checked", "sends_to", "name", "verdict", "through", "hits")
+@record("client", "kind", "checked", "sends_to", "repairs", "name", "verdict", "through", "hits")
 class ClientOutcome(NamedTuple):
     """What one client makes of the server."""
 
@@ -76,6 +76,8 @@ class ClientOutcome(NamedTuple):
     """The model APIs behind the client that decide the verdict."""
     sends_to: tuple[str, ...] = ()
     """The ids of the model APIs behind the client."""
+    repairs: Annotated[tuple[CompatRule, ...], member(presence="unless empty")] = ()
+    """The rules whose violations the client mends before it passes a tool on to a model API."""
 
 
 def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientHit]]) -> list[ClientOutcome]:
@@ -83,17 +85,19 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
     by_client: dict[str, list[BrokenConstraint]] = {name: [] for name in choice.profiles}
     for tool, hit in hits:
         by_client[hit.active.profile.id].append(_broken(tool, hit))
-    own: dict[str, Verdict] = {
-        name: max((VERDICT_OF[hit.level] for hit in broken if hit.counts), key=VERDICTS.index, default="works")
-        for name, broken in by_client.items()
-    }
     outcomes = []
     for name, profile in choice.profiles.items():
-        behind = {choice.profiles[api].name: own[api] for api in profile.sends_to if api in own}
+        own = _verdict(by_client[name])
+        repaired = tuple(repair.rule for repair in profile.repairs)
+        behind = {
+            choice.profiles[api].name: _verdict(hit for hit in by_client[api] if hit.rule not in repaired)
+            for api in profile.sends_to
+            if api in by_client
+        }
         if len(behind) > 1:  # which of them is used is the user's choice
             behind = {api: "degraded" if inherited == "breaks" else inherited for api, inherited in behind.items()}
-        verdict = max(own[name], *behind.values(), key=VERDICTS.index) if behind else own[name]
-        through = tuple(api for api, inherited in behind.items() if inherited == verdict != own[name])
+        verdict = max(own, *behind.values(), key=VERDICTS.index) if behind else own
+        through = tuple(api for api, inherited in behind.items() if inherited == verdict != own)
         outcomes.append(
             ClientOutcome(
                 client=name,
@@ -103,10 +107,15 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
                 verdict=verdict,
                 hits=by_client[name],
                 through=through,
-                sends_to=tuple(api for api in profile.sends_to if api in own),
+                sends_to=tuple(api for api in profile.sends_to if api in by_client),
+                repairs=repaired,
             )
         )
     return outcomes
+
+
+def _verdict(hits: Iterable[BrokenConstraint]) -> Verdict:
+    return max((VERDICT_OF[hit.level] for hit in hits if hit.counts), key=VERDICTS.index, default="works")
 
 
 def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
@@ -249,6 +258,8 @@ def client_effects(outcomes: Sequence[ClientOutcome]) -> list[ClientEffects]:
         is_one_of_several = len(outcome.sends_to) > 1
         for source in (outcome, *(by_id[api] for api in outcome.sends_to if api in by_id)):
             for hit in _counting(source.hits):
+                if source is not outcome and hit.rule in outcome.repairs:
+                    continue
                 effect = client.by_rule.setdefault(hit.rule, RuleEffect())
                 effect.add(hit, is_one_of_several=is_one_of_several and source is not outcome)
         clients.append(client)

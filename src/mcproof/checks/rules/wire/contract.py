@@ -275,6 +275,7 @@ def not_json(probes: ItemProbes) -> Iterator[Problem]:
         if record.probe in _NO_MESSAGES and record.outcome in words:
             message = f"{words[record.outcome]} after {record.description}: {record.response}"
             yield Problem(message, evidence=evidence_of(record))
+            return  # a server that does not survive the one has the same flaw with the other
 
 
 @probe_rule("WIR-035", name="ping-not-served", severity="warning", category="protocol")
