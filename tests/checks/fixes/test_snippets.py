@@ -248,7 +248,7 @@ ZOD = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
     [
         ("prop-no-description", {"query": {"type": "string"}}, 'query: z.string().optional().describe("…")'),
         ("prop-no-description", {"day-of": {"type": "integer"}}, '"day-of": z.number().int().optional().describe("…")'),
-        ("SCH-003", {"query": {}}, "query: z.string()"),
+        ("SCH-003", {"query": {}}, "query: z.string().optional()"),
         ("SCH-004", {"query": {"type": ["string", "null"]}}, "query: z.string().max(200).nullable().optional()"),
         ("SCH-004", {"tags": {"type": "array"}}, "tags: z.array(z.any()).max(50).optional()"),
         ("tool-no-required", {"query": {"type": "string"}}, "query: z.string()"),
@@ -343,3 +343,26 @@ def test_a_closed_signature_is_enforced_too() -> None:
     exec(compile(f"{PRELUDE}{CLOSED}{TOOL}", "served.py", "exec", dont_inherit=True), scope)  # noqa: S102 (written here)
     with pytest.raises(ToolError, match="Extra inputs are not permitted"):
         asyncio.run(scope["mcp"].call_tool("lend", {"book": "x", "unexpected": 1}))
+
+
+def untyped(**schema: Any) -> Catalog:
+    """A server of mcp 2 whose tool has one parameter without a type."""
+    arguments = {"type": "object", "title": "findArguments", "properties": {"query": schema}, "required": ["query"]}
+    return live({"tools": [{"name": "find", "inputSchema": arguments}]})
+
+
+@pytest.mark.parametrize(
+    ("schema", "code"),
+    [({}, "query: Annotated[str, "), ({"default": 3}, "query: Annotated[int, "), ({"default": True}, "[bool, ")],
+)
+def test_a_parameter_without_a_type_has_one_snippet_with_the_likely_type(schema: dict[str, Any], code: str) -> None:
+    catalog = untyped(**schema)
+    found = code_help(catalog, check(catalog, [find_rule("prop-no-description"), find_rule("prop-no-type")]))
+    assert {each.rule for each in found} == {"prop-no-description"}
+    assert code in found[0].code
+    assert "Any" not in found[0].code
+
+
+def test_a_snippet_imports_every_name_of_typing_that_it_uses() -> None:
+    (found, *_) = help_for(untyped(enum=["a", "b"]), "prop-no-description")
+    assert found.code.startswith("from typing import Annotated, Literal\nfrom pydantic import Field\n")

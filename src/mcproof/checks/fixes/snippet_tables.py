@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import partial
 from typing import Any
 
@@ -122,6 +123,29 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         return f"dict[str, {python_type(values, depth=depth + 1)}]" if isinstance(values, dict) and values else "dict"
     name = _PYTHON_TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
     return _sized(name, TEXT_SIZE) if bounded and kind == "string" and "maxLength" not in schema else name
+
+
+_TYPING = frozenset(("type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "properties", "items"))
+
+
+def with_likely_type(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with the type that its default shows, or `string`, if it has none."""
+    if not _TYPING.isdisjoint(schema):
+        return schema
+    default = schema.get("default")
+    return {**schema, "type": next((name for name, kind in _JSON_TYPES.items() if type(default) is kind), "string")}
+
+
+_JSON_TYPES = {"boolean": bool, "integer": int, "number": float, "array": list, "object": dict}
+
+
+def with_imports(code: str) -> str:
+    """Return Python with the imports of the names of `typing` that it uses, so that it runs as pasted."""
+    head, _, body = code.rpartition("\n")
+    used = sorted(name for name in ("Annotated", "Any", "Literal") if re.search(rf"\b{name}\b", body))
+    line = f"from typing import {', '.join(used)}" if used else ""
+    others = [other for other in head.splitlines() if not other.startswith("from typing import ")]
+    return "\n".join([*filter(None, [line]), *others, body])
 
 
 def _sized(annotation: str, size: int) -> str:
@@ -254,9 +278,9 @@ TEMPLATES = (
     ),
     _example(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
     # Types and sizes of parameters.
-    _type(_SIGNATURE, _IN_SIGNATURE, "$name: str"),
-    _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "string"}'),
-    _type((ZOD,), _IN_SCHEMA, "$name: z.string()"),
+    _type(_SIGNATURE, _IN_SIGNATURE, "$name: $type$default"),
+    _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "$json_type"}'),
+    _type((ZOD,), _IN_SCHEMA, "$name: $zod"),
     _size(_SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
     _size(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
     _size((ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),

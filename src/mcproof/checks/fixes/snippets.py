@@ -26,6 +26,8 @@ from mcproof.checks.fixes.snippet_tables import (
     python_type,
     python_value,
     templates_of,
+    with_imports,
+    with_likely_type,
     zod_type,
 )
 from mcproof.core.named_tuple import NamedTuple
@@ -46,6 +48,10 @@ _identifier = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII).fullmatch
 _ROOT = "/inputSchema"
 _argument_path = re.compile(r"/inputSchema/properties/[^/]+").fullmatch
 _variable = re.compile(r"\$(\w+)")
+
+
+_DESCRIBED, _TYPED = ("prop-no-description", "MP002"), ("prop-no-type", "SCH-003")
+"""Rules whose snippets describe a parameter, and rules whose snippets only say its type."""
 
 
 @record()
@@ -71,14 +77,22 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
             some.append(finding)
     recognised = live_frameworks(catalog) if catalog.source is None else ()
     result: dict[str, list[CodeHelp]] = {}
-    for (rule, is_nested), some in sorted(tried.items(), key=lambda entry: entry[0][1]):  # arguments first
+    # The snippet with a description has the type, too: one snippet for a parameter with several findings.
+    described: set[tuple[int, str]] = set()
+    # Arguments first, and of these what also says the type.
+    for (rule, is_nested), some in sorted(tried.items(), key=lambda entry: (entry[0][1], entry[0][0] in _TYPED)):
         templates = [template for template in templates_of(rule) if template.nested in (None, is_nested)]
         if rule in result:
             # A template for both was filled for the arguments already.
             templates = [template for template in templates if template.nested is not None]
-        filled = (_fill_all(catalog, finding, templates, recognised) for finding in some if templates)
-        if first := next((snippets for snippets in filled if snippets), None):
-            result.setdefault(rule, []).extend(first)
+        for finding in some if templates else ():
+            if snippets := _fill_all(catalog, finding, templates, recognised):
+                place = id(finding.item), finding.pointer
+                if rule not in _TYPED or place not in described:
+                    result.setdefault(rule, []).extend(snippets)
+                if rule in _DESCRIBED:
+                    described.add(place)
+                break
     return [snippet for snippets in result.values() for snippet in snippets]
 
 
@@ -113,6 +127,7 @@ def _fill_all(
                 values = _values(catalog, finding, framework)
                 code, place = _filled(template.code, values), _filled(template.place, values)
                 if code is not None and place is not None:
+                    code = with_imports(code) if place.startswith(f"in {values.get('signature', '?')}") else code
                     shown.setdefault((place, code), []).append(FRAMEWORKS[framework])
     return [
         CodeHelp(finding.rule.id, " or ".join(frameworks), place, code) for (place, code), frameworks in shown.items()
@@ -202,7 +217,8 @@ def _named(name: str, schema: Any, framework: str, *, is_required: bool) -> dict
         if not _plain_name(name):
             return {}
         is_python = framework == LOW_LEVEL
-        return _parameter(name, schema, is_required=is_required, members=literal_members(schema, is_python=is_python))
+        members = literal_members(with_likely_type(schema) if isinstance(schema, dict) else schema, is_python=is_python)
+        return _parameter(name, schema, is_required=is_required, members=members)
     if not _identifier(name):
         if framework != ZOD or not _plain_name(name):
             return {}
@@ -212,7 +228,7 @@ def _named(name: str, schema: Any, framework: str, *, is_required: bool) -> dict
 
 def _parameter(name: str, schema: Any, *, is_required: bool, members: str = "") -> dict[str, str]:
     """Return the values of a parameter. An optional one without a default has null for it in Python."""
-    fields = schema if isinstance(schema, dict) else {}
+    fields = with_likely_type(schema if isinstance(schema, dict) else {})
     python, zod = python_type(fields), zod_type(fields)
     values = {
         "name": name,
@@ -221,6 +237,7 @@ def _parameter(name: str, schema: Any, *, is_required: bool, members: str = "") 
         "zod": zod,
         "required_zod": zod,
         "members": members,
+        **({"json_type": fields["type"]} if isinstance(fields.get("type"), str) else {}),
         **_size(fields),
     }
     if not has_format(fields):

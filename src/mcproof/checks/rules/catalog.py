@@ -5,6 +5,7 @@ Why mcproof reports its own crashes: docs/decisions/0018-rules-about-mcproof.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mcproof.checks.findings import Problem
@@ -12,6 +13,7 @@ from mcproof.checks.rule import RuleTraits, rule
 from mcproof.checks.subjects import RuleCrash
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
+from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
@@ -164,6 +166,52 @@ def source_not_read(catalog: Catalog) -> Iterator[Problem]:
     """
     for number, (file, _, _, what) in enumerate(catalog.source.problems if catalog.source is not None else ()):
         yield Problem(f"{file}: {what}", near=f"/problems/{number}", evidence={"file": file})
+
+
+@rule(Item, "CAT-011", ruleset="catalog", name="placeholder", severity="warning", category="description")
+def placeholder(item: Item) -> Iterator[Problem]:
+    """A description is a placeholder that nobody has replaced.
+
+    Such as an ellipsis, "TODO", "description of x", lorem ipsum, "x parameter", or the text of a snippet of mcproof.
+
+    Why: a model learns nothing from it, and checks that only ask for a description are satisfied.
+    Fix: replace it: say what a tool does and when to use it, and what a parameter means.
+    """
+    if _is_placeholder(item.fields.get("description"), item.given_name):
+        yield Problem("the description is a placeholder", at="/description")
+    parameters = item.parameters.items() if isinstance(item, Tool) else ()
+    for name, schema in parameters:
+        if type(schema) is dict and _is_placeholder(schema.get("description"), name):
+            at = f"/inputSchema/properties/{escape(name)}/description"
+            yield Problem(f"the description of `{name}` is a placeholder", at, name)
+    arguments = item.fields.get("arguments") if item.kind == "prompt" else None
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        if isinstance(argument, dict) and _is_placeholder(argument.get("description"), str(argument.get("name", ""))):
+            yield Problem(f"the description of argument {index} is a placeholder", at=f"/arguments/{index}/description")
+
+
+_PLACEHOLDER = re.compile(
+    r"\W+|(?:todo|tbd|fixme|placeholder|n/?a|xxx+)|(?-i:TODO|FIXME|TBD)\b\W.*|lorem ipsum\b.*"
+    r"|(?:(?:add|enter|insert|write|your|a|the|some) )*(?:short |brief )?description(?: goes)?(?: here)?"
+    r"|(?:a |the )?description (?:of|for) (?:(?:a|the|this) )?[\w-]+(?: (?:argument|parameter|prompt|resource|tool))?"
+    r"|what it does, when to use it, and what it returns|what it is for",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Texts that stand for one that is still to be written; the last ones are in snippets of mcproof."""
+_LONGEST_PLACEHOLDER = 600
+
+
+def _is_placeholder(text: object, name: str) -> bool:
+    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_PLACEHOLDER:
+        return False
+    # A dot at the end says nothing, but dots alone are a placeholder.
+    bare = text.strip().rstrip(".") or text.strip()
+    named = words_of(name)
+    if named[-1:] == ["description"]:  # "The description" says what that is
+        return False
+    about = [word for word in words_of(bare) if word not in ("the", "a", "an", "of", "for")]
+    is_name = len(about) > 1 and about[-1] in ("argument", "parameter", "param") and about[:-1] == named
+    return is_name or _PLACEHOLDER.fullmatch(bare) is not None
 
 
 _STRING, _OBJECT, _LIST = (str, "a string"), (dict, "an object"), (list, "a list")
