@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcproof.client.redaction import (
     hiding,
+    hiding_in_catalogs,
     redacted_command,
     redacted_text,
     redacted_url,
@@ -101,6 +110,52 @@ def test_a_text_is_shown_without_what_looks_like_a_secret() -> None:
 )
 def test_a_known_secret_is_hidden_in_a_text(secret: str, text: str, shown: str) -> None:
     assert hiding([secret])(text) == shown
+
+
+CODINGS: dict[str, Callable[[str], str]] = {
+    "half": lambda text: text[:9],
+    "the end": lambda text: text[-9:],
+    "upper case": str.upper,
+    "percent": lambda text: quote(text, safe=""),
+    "percent for every byte": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+    "percent, twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "JSON": json.dumps,
+    "JSON for every character": lambda text: "".join(f"\\u{ord(character):04X}" for character in text),
+    "HTML": lambda text: "".join(f"&#{ord(character)};" for character in text),
+    "HTML in hexadecimal": lambda text: "".join(f"&#x{ord(character):x};" for character in text),
+    "hexadecimal": lambda text: text.encode().hex().upper(),
+    "base64": lambda text: b64encode(text.encode()).decode(),
+    "base64 in a longer text": lambda text: b64encode(f"x{text}y".encode()).decode(),
+    "base64 of a part": lambda text: b64encode(text[:12].encode()).decode(),
+    "base64 in percent": lambda text: quote(b64encode(text.encode()).decode(), safe=""),
+}
+
+
+@pytest.mark.parametrize("hide", [hiding, lambda secrets: hiding_in_catalogs(("token", each) for each in secrets)])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_secret_is_hidden_in_part_and_however_it_is_coded(coding: str, hide: Any) -> None:
+    secret = 'Xy7"/hunter2+Hunter2/zß='  # noqa: S105
+    coded = CODINGS[coding](secret)
+    shown = hide([secret])(f"before {coded} after")
+    assert shown.startswith("before ")
+    assert shown.endswith(" after")
+    assert coded not in shown
+    # What remains of it is too short to be used.
+    assert all(shown.find(coded[at : at + 8]) < 0 for at in range(len(coded) - 7))
+
+
+PIECES = ["%41", "\\u0041", "&#65;", "&#x110000;", '\\"', "hunter2-", "Hunter2/", "%25", "41", "İ", "…"]
+
+
+@given(st.lists(st.sampled_from(PIECES)))
+def test_no_text_breaks_the_search_for_escapes(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert "hunter2-hunter2/" not in hiding(["hunter2-Hunter2/"])(text).lower()
+
+
+def test_ordinary_words_are_no_parts_of_a_secret() -> None:
+    hide = hiding(["production-settings", "/home/someone/projects"])
+    assert hide("no /home/someone/other in production here") == "no /home/someone/other in production here"
 
 
 def test_the_longer_of_two_secrets_is_hidden_first() -> None:

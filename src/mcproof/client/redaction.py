@@ -7,6 +7,7 @@ appears. What looks like a secret is decided in `core.text.secrets`.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -156,23 +157,115 @@ def learn_secret(secret: str) -> None:
         _learned[secret] = None
 
 
-class _Hidden:
-    """The texts to hide, longest first: those of some secrets and of all that were learned since."""
+_PART, _CODED_PART, _LONG_PART = 8, 12, 16
+"""How many characters in a row of a secret are hidden: with a digit, in base64, and in any case."""
+_LONG_ENOUGH = 12
+"""Of shorter secrets no parts are hidden: half of a word is in many texts."""
+_ESCAPE = re.compile(
+    r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|&#[xX]([0-9A-Fa-f]{1,6});|&#([0-9]{1,7});|\\([\"'/\\])"
+)
+_MOST_LAYERS = 3
 
-    def __init__(self, secrets: Iterable[str], variants: Callable[[str], Iterable[str]]) -> None:
+
+class _Hidden:
+    """What to hide: some secrets and all that were learned since, in whatever way a server may repeat them."""
+
+    def __init__(
+        self, secrets: Iterable[str], variants: Callable[[str], Iterable[str]], *, in_part: bool = True
+    ) -> None:
         self._own = list(secrets)
         self._variants = variants
+        self._in_part = in_part
         self._known = -1
-        self._texts: list[str] = []
+        self.texts: list[str] = []
+        """Longest first."""
+        self._grams: set[str] = set()
 
-    def texts(self) -> list[str]:
+    def learn(self) -> None:
         # Secrets are only added, so their number shows whether there are new ones.
-        if self._known != len(_learned):
-            self._known = len(_learned)
-            self._texts = _longest_first(
-                variant for secret in (*self._own, *_learned) for variant in self._variants(secret)
-            )
-        return self._texts
+        if self._known == len(_learned):
+            return
+        self._known = len(_learned)
+        texts = [variant for secret in (*self._own, *_learned) for variant in self._variants(secret)]
+        # Percent escapes are of bytes, which are undone one by one.
+        self.texts = _longest_first([*texts, *(text.encode(errors="replace").decode("latin-1") for text in texts)])
+        coded = [coded.lower() for text in self.texts for coded in _codings(text)]
+        if self._in_part:
+            self._grams = {gram for text in self.texts for gram in _grams(text)}
+            self._grams |= {gram for text in coded for gram in (*_grams_of_size(text, _CODED_PART), text[:_LONG_PART])}
+        else:
+            self._grams = set(coded)
+        self._starts = {gram[:_PART] for gram in self._grams}
+        self._sizes = sorted({len(gram) for gram in self._grams})
+
+    def without(self, text: str) -> str:
+        """Return a text without the secrets. Escapes are undone to look for them, several times if they are nested."""
+        self.learn()
+        if not self.texts:
+            return text
+        places: list[int] = list(range(len(text) + 1))
+        spans = list(self._spans(text))
+        decoded = text
+        for _ in range(_MOST_LAYERS):
+            before, (decoded, places) = decoded, _decoded(decoded, places)
+            if decoded == before:
+                break
+            spans += [(places[start], places[end]) for start, end in self._spans(decoded)]
+        return _without_spans(text, spans)
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        for secret in self.texts:
+            at = text.find(secret)
+            while at >= 0:
+                yield at, at + len(secret)
+                at = text.find(secret, at + len(secret))
+        lowered = text.lower()
+        # Characters whose lower case is longer would shift all that follow.
+        if len(lowered) == len(text):
+            for at in range(len(lowered) - _PART + 1):
+                # Most places end here, so that a long text takes one look at each.
+                if lowered[at : at + _PART] in self._starts:
+                    for size in self._sizes:
+                        if (part := lowered[at : at + size]) in self._grams:
+                            yield at, at + len(part)
+
+
+def _grams(text: str) -> Iterator[str]:
+    """Parts of a secret by which it is recognized, in lower case."""
+    if len(text) >= _LONG_ENOUGH:
+        yield from (gram for gram in _grams_of_size(text, _PART) if any(map(str.isdigit, gram)))
+        yield from _grams_of_size(text, _LONG_PART)
+    elif len(text) >= _PART:
+        yield text.lower()
+
+
+def _grams_of_size(text: str, size: int) -> Iterator[str]:
+    lowered = text.lower()
+    return (lowered[at : at + size] for at in range(len(lowered) - size + 1))
+
+
+def _decoded(text: str, places: list[int]) -> tuple[str, list[int]]:
+    """Undo one layer of escapes of percent, JSON, Python and HTML; `places` says where each character was at first."""
+    parts, moved, end = [], [], 0
+    for escape in _ESCAPE.finditer(text):
+        percent, *numbers, decimal, plain = escape.groups()
+        code = next((int(digits, 16) for digits in (percent, *numbers) if digits), None) or int(decimal or 0)
+        if code > sys.maxunicode:
+            continue
+        parts += [text[end : escape.start()], plain or chr(code)]
+        moved += [*places[end : escape.start()], places[escape.start()]]
+        end = escape.end()
+    return "".join((*parts, text[end:])), [*moved, *places[end:]]
+
+
+def _without_spans(text: str, spans: list[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted(spans):
+        if start > done or not (parts or done):
+            parts += [text[done:start], HIDDEN]
+        done = max(done, end)
+    return "".join((*parts, text[done:]))
 
 
 def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
@@ -180,12 +273,9 @@ def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
     hidden = _Hidden(secrets, _parts)
 
     def hide(text: str) -> str:
-        longest_first = hidden.texts()
-        for secret in longest_first:
-            if secret in text:
-                text = text.replace(secret, HIDDEN)
+        text = hidden.without(text)
         if len(text) <= LONGEST_EVIDENCE:
-            for secret in longest_first:
+            for secret in hidden.texts:
                 text = _without_cut(text, secret)
         return text
 
@@ -205,24 +295,16 @@ def hide_inside(value: Any, hide: Callable[[str], str]) -> Any:
 
 
 def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """Return a function that hides secrets in a catalog: only values secret by name or shape, whole or encoded.
+    """Return a function that hides secrets in a catalog: only values secret by name or shape, in part or encoded too.
 
     `MODE=production` is a setting; hiding `production` would change the catalog.
     """
-    return hiding_whole(plain_secrets(named))
+    return _Hidden(plain_secrets(named), lambda secret: (secret,)).without
 
 
 def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
     """Return a function that hides secrets that occur whole, unchanged or encoded."""
-    hidden = _Hidden(secrets, lambda secret: (secret, *_codings(secret)))
-
-    def hide(text: str) -> str:
-        for secret in hidden.texts():
-            if secret in text:
-                text = text.replace(secret, HIDDEN)
-        return text
-
-    return hide
+    return _Hidden(secrets, lambda secret: (secret,), in_part=False).without
 
 
 def plain_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
@@ -243,13 +325,10 @@ def _longest_first(secrets: Iterable[str]) -> list[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """A secret, its parts and its encodings."""
-    whole = (secret, secret.strip(), *_long_lines(secret))
-    inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # such as the parts of a cookie
-    urls = secrets_of_url(secret) if "://" in secret else []
-    for part in (*whole, *inside, *urls, *_basic_login(secret)):
-        yield part
-        yield from _codings(part)
+    """A secret and its parts."""
+    yield from (secret, secret.strip(), *_long_lines(secret), *_basic_login(secret))
+    yield from (part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8)  # such as the parts of a cookie
+    yield from secrets_of_url(secret) if "://" in secret else ()
 
 
 def _basic_login(secret: str) -> list[str]:
@@ -267,27 +346,14 @@ def _basic_login(secret: str) -> list[str]:
 
 
 def _codings(text: str) -> Iterator[str]:
-    """A text in the encodings that servers use; base64 also in the middle of a longer text."""
-    import json
+    """A text in hexadecimal and in base64, also in the middle of a longer text; other codings are undone."""
     from base64 import b64encode, urlsafe_b64encode
-    from urllib.parse import quote, quote_plus
 
-    yield json.dumps(text)[1:-1]
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
-    yield repr(text)[1:-1]
-    if len(text) < 8:
-        return
-    for quoted in (
-        quote(text, safe="", errors="replace"),
-        quote(text, errors="replace"),
-        quote_plus(text, errors="replace"),
-    ):
-        yield quoted
-        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
     data = text.encode(errors="replace")
-    yield from (data.hex(), data.hex().upper())
+    if len(data) < _PART:
+        return
+    yield data.hex()
     for encode in (b64encode, urlsafe_b64encode):
-        yield encode(data).decode()
         for before in range(3):
             # Without the characters that depend on the text around it: 4 of them encode 3 bytes.
             coded = encode(bytes(before) + data).decode().rstrip("=")

@@ -42,6 +42,12 @@ def _workers() -> Iterator[list[Visits | StoreReader]]:
 
 
 @pytest.fixture(autouse=True)
+def _stays_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the priority of the process of the tests as it is, where they do the work of a worker."""
+    monkeypatch.setattr("os.nice", lambda _: 0)
+
+
+@pytest.fixture(autouse=True)
 def _no_worker_is_left(_workers: list[Visits | StoreReader]) -> Iterator[None]:
     """End the workers of the services that a test makes for itself."""
     before = len(_workers)

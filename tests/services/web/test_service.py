@@ -337,6 +337,13 @@ def test_a_limit_recovers_with_time_and_forgets_old_clients() -> None:
     assert len(limit._left) == 10_000
 
 
+def test_an_export_counts_as_many_requests(database: Database) -> None:
+    settings = WebSettings(hosts=("testserver",), requests_a_minute=100)
+    web = TestClient(create_service(database, settings))
+    assert [web.get("/servers.csv").status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert web.get("/").status_code == 200
+
+
 def test_health_and_metrics_are_there(web: TestClient) -> None:
     assert web.get("/healthz").json()["status"] == "ok"
     text = web.get("/metrics").text

@@ -87,8 +87,16 @@ def test_an_unexpected_error_is_logged_by_type_and_place_only() -> None:
     error, warning = map(json.loads, stream.getvalue().splitlines())
     assert (error["event"], error["error"]) == ("service.error", "ValueError")
     assert "test_service_log, line" in error["place"]
-    assert warning["message"] == "Invalid HTTP request: %s"
+    assert warning["message"] == "Invalid HTTP request: …"
     assert "hunter2" not in stream.getvalue()
+
+
+def test_numbers_of_a_library_are_logged() -> None:
+    stream = StringIO()
+    logger = logging.Logger("uvicorn.error")
+    logger.addHandler(LogHandler(ServiceLog("json", stream)))
+    logger.error("Cancel %s running task(s), timeout graceful shutdown exceeded", 3)
+    assert json.loads(stream.getvalue())["message"].startswith("Cancel 3 running task(s)")
 
 
 def test_a_request_that_a_stop_ends_is_not_a_defect() -> None:

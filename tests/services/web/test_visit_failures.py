@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
 import pytest
 
 from mcproof.client.errors import AuthorizationError, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import InputError, UsageError
-from mcproof.services.web.visit_jobs import failed
+from mcproof.services.web.visit_jobs import GuestJob, failed, work
 
 
 def caused(cause: Exception) -> Exception:
@@ -23,6 +27,31 @@ def raised(error: Exception) -> Exception:
         raise error
     except Exception as caught:
         return caught
+
+
+def test_a_refusal_that_repeats_a_header_is_shown_without_it() -> None:
+    header = "Bearer hunter2-hunter2-hunter2"
+
+    class Echo(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            coded = base64.b64encode(header.encode()).decode()
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", f'Bearer realm="{header}", x="{header[9:25]}", y="{coded}"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
+        job = GuestJob("lint", url, headers=(("Authorization", header),), networks=("127.0.0.0/8",), is_whole=True)
+        outcome = work(job, lambda _: None)
+        server.shutdown()
+    assert outcome.failure == "unauthorized"
+    assert outcome.message.count("***") == 3
+    assert "hunter2" not in outcome.message
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.services.web.reading import PIECE
-from mcproof.services.web.visit_jobs import GuestOutcome
-from mcproof.services.web.visits import GuestCheck, GuestLimits
+from mcproof.services.web.visit_jobs import GuestJob, GuestOutcome
+from mcproof.services.web.visits import GuestCheck, GuestLimits, Visits
 from servers.web import FAULTS, Web
 from services.store.runs import BAD, GOOD
 from services.web.visiting import SECRET, Echo, ask, done, visited, visiting
@@ -45,6 +45,24 @@ def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:
     with visiting(tmp_path, visit_limits=GuestLimits(stored_results=2)) as service:
         paths = [visited(service, catalog=GOOD.decode())[0] for _ in range(3)]
         assert [service.get(path).status_code for path in paths] == [410, 200, 200]
+
+
+@pytest.mark.parametrize("limits", [GuestLimits(stored_results=4), GuestLimits(stored_bytes=4_000)])
+def test_nobody_pushes_out_the_reports_of_others(monkeypatch: pytest.MonkeyPatch, limits: GuestLimits) -> None:
+    visits = Visits(limits)
+    monkeypatch.setattr(visits, "_outcome", lambda *_: GuestOutcome(report=b"x" * 1_000))
+    first = [run_to_end(visits, client) for client in ("a", "b")]
+    flood = [run_to_end(visits, "c") for _ in range(20)]
+    assert all(visits.find(visit.token) for visit in first)
+    assert [visits.find(visit.token) is not None for visit in flood[-3:]] == [False, True, True]
+    visits.close()
+
+
+def run_to_end(visits: Visits, client: str) -> GuestCheck:
+    visit = visits.start(GuestJob("lint"), client)
+    assert visit.work is not None
+    visit.work.result()
+    return visit
 
 
 @pytest.mark.parametrize(

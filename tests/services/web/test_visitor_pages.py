@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.runs.stored import read_run
+from mcproof.services.web import server as serving
 from servers.web import FAULTS, Web
 from services.store.runs import BAD, GOOD
 from services.web.visiting import SECRET, Echo, ask, visited, visiting, wait
@@ -91,6 +92,13 @@ def test_progress_is_shown_without_a_script(service: TestClient) -> None:
         assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page
         assert f'data-events="{path}/events"' in page
         assert service.get(f"{path}/report.json").status_code == 404
+
+
+def test_one_client_cannot_take_all_streams_of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "STREAMS_OF_CLIENT", 0)
+    with visiting(tmp_path) as service:
+        path, _ = visited(service, catalog=GOOD.decode())
+        assert service.get(f"{path}/events").status_code == 429
 
 
 def test_a_stream_of_events_ends_after_a_while(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ from sqlalchemy import (
     Connection,
     Integer,
     Row,
-    RowMapping,
     Select,
     Table,
     and_,
@@ -298,6 +297,7 @@ class Day(NamedTuple):
 
 
 _SHOWN = [SERVERS.c[field] for field in ListedServer._fields]
+_MAYBE_UNKNOWN = tuple(ListedServer._fields.index(field) for field in ("score", "tokens", "trust"))
 
 
 def list_servers(database: Database, wanted: ServerFilter) -> ServerPage:
@@ -323,7 +323,7 @@ def _page(database: Database, wanted: ServerFilter, size: int) -> ServerPage:
     if wanted.sort not in SORTS:
         raise UsageError(f"unknown order `{wanted.sort}`; there are {', '.join(SORTS)}")
     column, is_descending = _COLUMNS[wanted.sort.lstrip("-")], wanted.sort.startswith("-")
-    query = select(*_SHOWN, SERVERS.c.id, column.label("_value"))
+    query: Select[Any] = select(*_SHOWN, SERVERS.c.id, column.label("_value"))
     if wanted.cursor:
         query = query.where(_after(wanted, column, is_descending=is_descending))
     order = (column.desc(), SERVERS.c.id.desc()) if is_descending else (column, SERVERS.c.id)
@@ -334,14 +334,14 @@ def _page(database: Database, wanted: ServerFilter, size: int) -> ServerPage:
     if len(rows) > size:
         last = rows[size - 1]._mapping
         cursor = urlsafe_b64encode(json.dumps([wanted.sort, last["_value"], last["id"]]).encode()).decode()
-    return ServerPage([_listed(row._mapping) for row in rows[:size]], cursor)
+    return ServerPage([_listed(row) for row in rows[:size]], cursor)
 
 
 def find_server(database: Database, name: str) -> ListedServer | None:
     """Return a server by its name; None if there is none."""
     with database.reading() as connection:
         row = connection.execute(select(*_SHOWN).where(SERVERS.c.name == name)).first()
-    return None if row is None else _listed(row._mapping)
+    return None if row is None else _listed(row)
 
 
 class FiringRule(NamedTuple):
@@ -364,7 +364,7 @@ def recent_changes(database: Database, since: str, most: int = 20) -> list[Liste
     query: Select[Any] = select(*_SHOWN).where(SERVERS.c.changed >= since)
     with database.reading() as connection:
         rows = connection.execute(query.order_by(SERVERS.c.changed.desc(), SERVERS.c.id.desc()).limit(most)).all()
-    return [_listed(row._mapping) for row in rows]
+    return [_listed(row) for row in rows]
 
 
 def totals(database: Database) -> Totals:
@@ -384,11 +384,12 @@ def recent_days(database: Database, most: int = 60) -> list[Day]:
     return [Day(row.day, row.runs, row.points / row.graded if row.graded else None) for row in reversed(rows)]
 
 
-def _listed(row: RowMapping) -> ListedServer:
-    fields = {field: row[field] for field in ListedServer._fields}
-    for name in ("score", "tokens", "trust"):
-        fields[name] = None if fields[name] == UNKNOWN else fields[name]
-    return ListedServer(**fields)
+def _listed(row: Row[Any]) -> ListedServer:
+    values = [*row[: len(_SHOWN)]]
+    for place in _MAYBE_UNKNOWN:
+        if values[place] == UNKNOWN:
+            values[place] = None
+    return ListedServer(*values)
 
 
 def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) -> ColumnElement[bool]:

@@ -30,6 +30,10 @@ _MOST_CLIENTS = 10_000
 """How many clients are remembered; the one seen longest ago is forgotten first."""
 
 
+COSTS = {"/servers.csv": 30, "/servers.json": 30}
+"""How many requests a request for much counts as."""
+
+
 def client_of(scope: Scope) -> str:
     """Return what limits count a client by: its address, or of IPv6 the network of 64 bits that one client has."""
     address = scope["client"][0] if scope.get("client") else ""
@@ -54,7 +58,7 @@ class RateLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left = self._take(client_of(scope), time.monotonic())
+        left = self._take(client_of(scope), time.monotonic(), COSTS.get(scope["path"], 1))
         headers = {"ratelimit-limit": str(self._limit), "ratelimit-remaining": str(max(0, int(left)))}
         if left < 0:
             wait = max(1, round(_MINUTE / self._limit * -left))
@@ -69,11 +73,11 @@ class RateLimit:
 
         await self._app(scope, receive, add_headers)
 
-    def _take(self, client: str, now: float) -> float:
-        """Take one request from what a client has left; negative if it has none."""
+    def _take(self, client: str, now: float, cost: int = 1) -> float:
+        """Take a request from what a client has left; negative if that is not enough."""
         left, known = self._left.pop(client, (float(self._limit), now))
         left = min(self._limit, left + (now - known) * self._limit / _MINUTE)
-        taken = left - 1
+        taken = left - cost
         self._left[client] = (max(taken, 0.0) if taken >= 0 else left, now)
         if len(self._left) > _MOST_CLIENTS:
             self._left.popitem(last=False)

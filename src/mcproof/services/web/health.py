@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from asyncio import CancelledError
@@ -194,6 +195,9 @@ def shown_path(path: str) -> str:
     return path if len(path) <= 500 else f"{path[:500]}…"
 
 
+_PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[-\d.]*[a-z]")
+
+
 class LogHandler(logging.Handler):
     """Writes warnings and errors of libraries, without the values in them."""
 
@@ -206,7 +210,12 @@ class LogHandler(logging.Handler):
         if isinstance(error, CancelledError):
             self._log.write("service.warning", "a request was ended because the service stops", "warning")
         elif error is None:
-            self._log.write("service.warning", str(record.msg).partition("\n")[0], record.levelname.lower())
+            # Numbers are shown; other values may be secret.
+            values = record.args if isinstance(record.args, tuple) else ()
+            message = _PLACEHOLDER.sub("…", str(record.msg))
+            if values and all(isinstance(value, int) for value in values):
+                message = record.getMessage()
+            self._log.write("service.warning", message.partition("\n")[0], record.levelname.lower())
         else:
             place = place_of(error)
             message = f"internal error, please report it: {type(error).__name__} ({place})"

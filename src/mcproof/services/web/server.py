@@ -57,6 +57,8 @@ BODIES_OF_CLIENT, BODIES = 32 * MEBIBYTE, 128 * MEBIBYTE
 CONNECTIONS_OF_CLIENT, CONNECTIONS = 128, 2000
 READS_OF_CLIENT, READS = 4, 32
 """How many reports and catalogs wait to be read, of one client and of all."""
+STREAMS_OF_CLIENT, STREAMS = 10, 200
+"""How many pages follow the progress of a check, of one client and of all."""
 RESERVED = 200
 """Files that the service opens besides connections: the store, processes of checks, their pipes."""
 DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
@@ -131,6 +133,7 @@ def create_service(
     app.state.database = database
     app.state.writers = asyncio.Semaphore(1)
     app.state.unread_bodies = Shares(BODIES_OF_CLIENT, BODIES)
+    app.state.streams = Shares(STREAMS_OF_CLIENT, STREAMS)
     app.state.metrics = metrics
     app.state.visits = visits
     app.state.reader = reader

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
+from mcproof.client.redaction import hiding, secrets_of_url
 from mcproof.core.console import Style
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
 from mcproof.core.named_tuple import NamedTuple
@@ -123,7 +124,10 @@ def work(job: GuestJob, send_step: Callable[[str], None]) -> GuestOutcome:
         parts: dict[str, Any] = {name: zlib.compress(data, 6) for name in PARTS if (data := getattr(outcome, name))}
         return outcome._replace(**parts)
     except Exception as error:
-        return failed(error)
+        outcome = failed(error)
+        # The place where every failure leaves the process, whatever part of an error it quotes.
+        hide = hiding((*(value for _, value in job.headers), *secrets_of_url(job.url)))
+        return outcome._replace(message=hide(outcome.message))
 
 
 def outcome_of(job: GuestJob, report_step: Callable[[str], None]) -> GuestOutcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from contextlib import suppress
 from ipaddress import ip_network
 from secrets import token_hex
 from time import monotonic
@@ -26,6 +27,7 @@ from mcproof.services.web.visit_jobs import LARGEST_CATALOG, GuestJob
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
+    from mcproof.services.web.clients import Shares
     from mcproof.services.web.visits import GuestCheck, Visits
 
 
@@ -129,7 +131,6 @@ _MOST_BYTES = LARGEST_CATALOG + 64 * 1024
 _POLL, _STREAM = 0.2, 10.0
 """Seconds between two looks at a visit, and of one stream of events: a browser opens another one by itself, and a
 service that stops does not wait for long."""
-_MOST_STREAMS = 200
 _MOST_SHOWN = 200_000
 """The longest catalog that a form shows again."""
 _DOWNLOADS = {
@@ -244,15 +245,18 @@ def _shown(request: Request, template: str, visit: GuestCheck, **values: Any) ->
     return HTMLResponse(render(template, request, visit=visit, **values), headers=PRIVATE)
 
 
-def events(request: Request, token: str) -> Response:
+async def events(request: Request, token: str) -> Response:
     """Send the steps of a check as server-sent events, the last one when it is done; a stream ends after a while."""
     visit, visits = _found(request, token), request.app.state.visits
-    if visits.streams >= _MOST_STREAMS:
-        raise HTTPException(503, "too many pages show their progress")
+    streams: Shares = request.app.state.streams
+    client = client_of(request.scope)
+    streams.take(client, 1)  # raises BusyError while there can be a response about it
+    streams.release(client, 1)
 
     async def stream() -> AsyncIterator[str]:
-        visits.streams += 1
-        try:
+        # Here, since a stream whose client is gone may never begin.
+        with suppress(BusyError), streams.share(client) as share:
+            share.add(1)
             sent, end = "", monotonic() + _STREAM
             yield "retry: 500\n\n"
             while monotonic() < end and not visits.is_closed:
@@ -264,8 +268,6 @@ def events(request: Request, token: str) -> Response:
                 if is_done:
                     return
                 await asyncio.sleep(_POLL)
-        finally:
-            visits.streams -= 1
 
     return StreamingResponse(stream(), media_type="text/event-stream", headers=PRIVATE)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
@@ -114,8 +114,6 @@ class Visits:
         self.limits = limits or GuestLimits()
         self._finished = finished
         self.is_closed = False
-        self.streams = 0
-        """How many pages follow their visit."""
         self._lock = Lock()
         self._active: dict[str, GuestCheck] = {}
         """Those that wait or run, the oldest first."""
@@ -218,14 +216,19 @@ class Visits:
             return self._workers[-1]
 
     def _forget_old(self) -> None:
-        """Forget visits that have expired, and the oldest beyond the bounds."""
+        """Forget visits that have expired, and beyond the bounds the oldest of whoever has the most."""
         while self._stored_results:
             oldest = next(iter(self._stored_results.values()))
-            is_too_much = (
-                len(self._stored_results) > self.limits.stored_results or self._stored_bytes > self.limits.stored_bytes
-            )
-            if not (oldest.is_expired or is_too_much):
-                return
+            if not oldest.is_expired:
+                has_too_many = len(self._stored_results) > self.limits.stored_results
+                if not has_too_many and self._stored_bytes <= self.limits.stored_bytes:
+                    return
+                # So nobody can push out the reports of others.
+                shares: Counter[str] = Counter()
+                for visit in self._stored_results.values():
+                    shares[visit.client] += 1 if has_too_many else visit.size
+                most = shares.most_common(1)[0][0]
+                oldest = next(visit for visit in self._stored_results.values() if visit.client == most)
             del self._stored_results[oldest.token]
             self._stored_bytes -= oldest.size
             self._expired[oldest.token] = None
