@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
-from mcproof.checks.diff.kinds import CHANGE_KINDS
+from mcproof.checks.diff.changes import CHANGE_KINDS
 from mcproof.checks.findings import RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression

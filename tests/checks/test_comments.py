@@ -11,7 +11,7 @@ from mcproof.checks.ignores import COMMENTED, IGNORED, IgnoreFor, IgnoreTracker,
 from mcproof.checks.rule import Rule, choose_rules
 from mcproof.core.errors import SettingLocation
 from mcproof.runs.judging import CatalogFindings, Plan, find_problems
-from mcproof.targets.source_projects import read_source
+from mcproof.targets.folders import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,18 +10,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
+from mcproof.core.catalog.model import Catalog
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import KnownPackage, KnownSoftware
 from mcproof.source.packages.versions import command_packages, in_range, normalized
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog
 
 
 class Advisory(NamedTuple):

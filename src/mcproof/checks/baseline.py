@@ -11,9 +11,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mcproof.checks.findings import fingerprints
+from mcproof.checks.findings import Finding, fingerprints
 from mcproof.checks.ignores import ACCEPTED, Suppression
-from mcproof.checks.subjects import NOTHING
+from mcproof.checks.subjects import NOTHING, Observed
 from mcproof.core.errors import InputError, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ItemProbes
@@ -22,9 +22,7 @@ from mcproof.core.stored_form import Text, member, record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule
-    from mcproof.checks.subjects import Observed
     from mcproof.core.catalog.model import Catalog
 
 SCHEMA_VERSION = 1

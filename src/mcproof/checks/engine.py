@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.findings import Finding
-from mcproof.checks.rule import GradeTraits, TrustTraits
+from mcproof.checks.findings import Finding, Problem
+from mcproof.checks.rule import GradeTraits, Rule, TrustTraits
 from mcproof.checks.subjects import (
     NOTHING,
     ONLY_SCANNED,
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
-    from mcproof.checks.findings import Problem
-    from mcproof.checks.rule import Rule
 
     Derive = Callable[[Any, "Context"], Iterable[Any]]
 

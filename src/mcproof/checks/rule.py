@@ -8,26 +8,21 @@ Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mcproof.checks.findings import Level, Problem, level_of
+from mcproof.core.catalog.model import Kind
 from mcproof.core.errors import UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from mcproof.core.catalog.model import Kind
-    from mcproof.core.observations.perimeter import Exposure
-
+from mcproof.core.observations.perimeter import Exposure
 
 S = TypeVar("S")
 """What a rule checks: an item, a part of one, a catalog, or an observation."""
 
-if TYPE_CHECKING:
-    Check = Callable[[S], Iterator[Problem]]
+Check = Callable[[S], Iterator[Problem]]
 
 
 class Fault(NamedTuple):
@@ -95,11 +90,10 @@ Dimension = Literal[
     "Auth discovery posture",
 ]
 
-if TYPE_CHECKING:
-    Identity = Callable[[dict[str, Any]], str | None]
-    """Returns the identity of a finding from its evidence; None if its pointer identifies it."""
-    HardFail = Callable[[Mapping[str, Any], Exposure], bool]
-    """Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
+Identity = Callable[[dict[str, Any]], str | None]
+"""Returns the identity of a finding from its evidence; None if its pointer identifies it."""
+HardFail = Callable[[Mapping[str, Any], Exposure], bool]
+"""Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
 
 
 class GradeTraits(NamedTuple):

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.fixes.snippets import example_help
-from mcproof.checks.rule import FAULTS, RULESETS, SpecTraits, TrustTraits, all_rules
+from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, SpecTraits, TrustTraits, all_rules
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ItemProbes
-
-if TYPE_CHECKING:
-    from mcproof.checks.rule import Fault, Rule
 
 
 class RuleCase(NamedTuple):

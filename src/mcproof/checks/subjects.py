@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcproof.checks.rule import SpecTraits
+from mcproof.checks.rule import Rule, S, SpecTraits
 from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcproof.checks.clients.hits import BrokenPlace
-    from mcproof.checks.rule import Rule, S
     from mcproof.core.catalog.model import Catalog, Item, Kind, Neighbour
 
 

@@ -6,13 +6,11 @@ command line can render all of them as text or JSON. Which exit code a run gets 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Position, Text, member, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: no findings; findings or a failed gate; could not do the job; stopped by the user."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -19,8 +20,6 @@ from mcproof.client.waiting import all_of
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
-
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Session
     from mcproof.core.errors import Untested
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from mcproof.probing.permission import Permission
     from mcproof.probing.probes.failures import StoredFailure
 
-    Job = Callable[[], Coroutine[Any, Any, None]]
-    Progress = Callable[[int, int, str], None]
+Job = Callable[[], Coroutine[Any, Any, None]]
+Progress = Callable[[int, int, str], None]
 
 
 class CallPlan(NamedTuple):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Fault, Position, Text, member, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 PROBE_OUTCOMES = [
     "rejected",

@@ -16,21 +16,17 @@ Why a call needs evidence: docs/decisions/0031-permission-needs-evidence.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from mcproof.checks.behaviour.capability_tables import destruction_of
 from mcproof.checks.behaviour.effects import DESTRUCTIVE, effect_of
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.console import listed_names
 from mcproof.core.errors import UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcproof.core.catalog.model import Catalog, Tool
 
 HOW_TO_ALLOW = "; --allow TOOL allows it"
 """The end of a refusal that an option can override."""

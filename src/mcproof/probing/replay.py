@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mcproof.client.errors import ConnectError
 from mcproof.client.listing import list_everything
 from mcproof.client.redaction import plain_secrets
-from mcproof.client.session import Session
+from mcproof.client.session import Response, Session
 from mcproof.client.waiting import Interruptible
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import FAILURE_OF
@@ -22,7 +22,6 @@ from mcproof.probing.probes.responses import Judgement, judge, passed
 if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.session import Response
     from mcproof.probing.probes.failures import StoredFailure
 
 ReplayVerdict = Literal["fixed", "still failing", "could not tell"]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.checks.diff.changes import report_changes
-from mcproof.checks.diff.drift import drift_against
 from mcproof.checks.diff.items import compare_catalogs
-from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, locked_entry
+from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, drift_against, locked_entry
 from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, recognised_frameworks
 from mcproof.core.errors import INTERRUPTED, InputError, McproofError, UsageError
 from mcproof.core.text.files import leaves_folder, write_file

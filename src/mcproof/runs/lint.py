@@ -51,7 +51,7 @@ class DriftReferences:
         earlier = self._capture if self._lock is None else self._locked(source, self._lock)
         if earlier is None:
             return None
-        from mcproof.checks.diff.drift import drift_against
+        from mcproof.checks.diff.lock import drift_against
 
         return drift_against(catalog, earlier)
 

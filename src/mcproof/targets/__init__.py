@@ -3,5 +3,5 @@
 A target is resolved here and read by `source`, by `client` or as a snapshot. Nothing is judged here, and no server is
 started because a file names it.
 
-Public modules: arguments, client_config, folders, snapshots, source_projects.
+Public modules: arguments, client_config, folders, snapshots.
 """

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.core.catalog.model import FROM_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.catalog.model import (
+    FROM_SOURCE,
+    Catalog,
+    Item,
+    Origin,
+    Prompt,
+    Resource,
+    ResourceTemplate,
+    Server,
+    Tool,
+)
 from mcproof.core.errors import InputError, McproofError
 from mcproof.core.text.files import BYTE_ORDER_MARK, NotUtf8Error, decode_utf8
 from mcproof.core.text.json_document import JsonText, kind_of
@@ -15,7 +25,6 @@ if TYPE_CHECKING:
     from mcproof.client.capture import Capture, OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.errors import ConnectError
-    from mcproof.core.catalog.model import Origin
     from mcproof.core.observations.connection import ObservedConnection
     from mcproof.targets.arguments import Input
 

@@ -13,8 +13,8 @@ from warnings import warn
 import pytest
 
 from mcproof.core.console import Style, safe
-from mcproof.core.errors import InputError
-from mcproof.testing.outcomes import reasons
+from mcproof.core.errors import InputError, Notice
+from mcproof.testing.outcomes import TestResult, reasons
 from mcproof.testing.server import Background
 from mcproof.testing.suites.execute import parts_of, result_of
 from mcproof.testing.suites.loading import SuiteError
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.core.errors import Notice
-    from mcproof.testing.outcomes import TestResult
     from mcproof.testing.suites.model import Suite, SuiteTest
     from mcproof.testing.suites.snapshots import SnapshotStore
 

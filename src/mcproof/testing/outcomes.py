@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
 
+from mcproof.core.console import Style
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Position, Text, member, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcproof.core.console import Style
 
 TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.diff.changes import CHANGE_KINDS
 from mcproof.checks.diff.items import compare_catalogs
-from mcproof.checks.diff.kinds import CHANGE_KINDS
 from mcproof.core.text.json_positions import resolve
 from mcproof.targets.snapshots import read_snapshot
 from modules import existing

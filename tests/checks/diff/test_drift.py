@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.diff.drift import LONGEST, MOST_PLACES, difference, drift_against
-from mcproof.checks.diff.lock import hash_of
+from mcproof.checks.diff.lock import LONGEST, MOST_PLACES, difference, drift_against, hash_of
 from mcproof.core.errors import InputError
 from mcproof.targets.snapshots import read_snapshot
 

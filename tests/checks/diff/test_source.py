@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.diff.items import compare_catalogs
+from mcproof.targets.folders import read_source
 from mcproof.targets.snapshots import read_snapshot
-from mcproof.targets.source_projects import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

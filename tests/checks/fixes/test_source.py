@@ -14,7 +14,7 @@ from cli.running import document_of, fails, run, run_bytes
 from mcproof.checks.engine import check
 from mcproof.checks.fixes.source import FixedSource, fix_source
 from mcproof.checks.rule import rules_of
-from mcproof.targets.source_projects import read_source
+from mcproof.targets.folders import read_source
 from properties.schemas import input_schemas
 
 if TYPE_CHECKING:

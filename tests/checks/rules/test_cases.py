@@ -13,7 +13,7 @@ import pytest
 from mcproof.checks.clients.fix import fix_for_clients
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, choose_clients, known_profiles
-from mcproof.checks.diff.drift import drift_against
+from mcproof.checks.diff.lock import drift_against
 from mcproof.checks.engine import check
 from mcproof.checks.fixes import fix_snapshot
 from mcproof.checks.rule import Rule, all_rules
@@ -25,8 +25,8 @@ from mcproof.core.observations.connection import ObservedConnection, ProcessEnd
 from mcproof.core.text.json_document import splice
 from mcproof.probing.probes.promises import PROBES
 from mcproof.source.python.pipeline import configuration_of, flows_of
+from mcproof.targets.folders import read_source
 from mcproof.targets.snapshots import read_snapshot
-from mcproof.targets.source_projects import read_source
 
 from .facts import built_facts
 from .trials import tried

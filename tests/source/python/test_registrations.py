@@ -9,7 +9,7 @@ import pytest
 from mcproof.checks.engine import check
 from mcproof.checks.rule import all_rules
 from mcproof.source.python.pipeline import discover
-from mcproof.targets.source_projects import read_source
+from mcproof.targets.folders import read_source
 
 from .sources import found, is_conditional, names, tool, write
 

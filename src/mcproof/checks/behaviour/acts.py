@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mcproof.checks.behaviour import effects as verbs
+from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
-
 
 LEAST_LETTERS, LONGEST_COMPARED_NAME, MOST_PAIRS = 8, 100, 200
 """The least length of names that may differ in one character; the longest name and the most pairs considered."""

@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mcproof.checks.behaviour.acts import LONGEST, Act, Source, ToolText, parameters_of
+from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set, words_of
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
-
 
 Capability = Literal[
     "execute_code",

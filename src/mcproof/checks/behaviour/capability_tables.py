@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from mcproof.checks.behaviour import capabilities
 from mcproof.checks.behaviour.acts import Act, ToolText, text_of
@@ -26,11 +25,8 @@ from mcproof.checks.behaviour.capabilities import (
     effects,
     parameters_with,
 )
+from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import word_set, words_of
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
-
 
 _READ_ONLY = re.compile(r"(?<!not )(?<!non-)\bread[- ]?only\b|\bselect\b(?! an?\b)", re.IGNORECASE)
 _WRITING_SQL = re.compile(r"\b(?:INSERT|UPDATE|DELETE|DROP|ALTER|TRUNCATE)\b|\b(?:DDL|DML|write quer)", re.IGNORECASE)

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
-
 
 DESTRUCTIVE = word_set(
     "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.hits import ClientChecks, ClientHit
 from mcproof.checks.clients.profiles import RANK, ClientChoice
 from mcproof.checks.clients.schema_edits import SINGLE_EDITS, EditedSchema, Inlining, Obstacle, SchemaText, indent_of
-from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.tree import SchemaTree
-from mcproof.core.text.json_document import RevisedText
-
-if TYPE_CHECKING:
-    from mcproof.checks.clients.hits import ClientHit
-    from mcproof.core.catalog.model import Catalog
-    from mcproof.core.text.json_document import Edit
+from mcproof.core.text.json_document import Edit, RevisedText
 
 SCHEMAS = ("inputSchema", "outputSchema")
 SIZE_KINDS = frozenset(

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, keywords_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
 from mcproof.checks.clients.view import ClientView, server_view
 from mcproof.checks.findings import LEVELS, Level
 from mcproof.checks.subjects import ClientHits
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Tool
 
 
 class ClientHit(NamedTuple):

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.clients.view import ClientView, Params, ToolCheck, matches_whole, optional_names, size_of
 from mcproof.checks.scores.tokens import stringify
+from mcproof.core.schema.tree import SchemaNode
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from mcproof.core.schema.tree import SchemaNode
 
 _UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
 _BRANCHES = _UNIONS | {"not", "if", "then", "else"}

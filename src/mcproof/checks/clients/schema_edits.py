@@ -10,17 +10,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
+from mcproof.core.schema.references import Reference
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree
 from mcproof.core.text.json_document import Edit, JsonText, RevisedText, splice
 from mcproof.core.text.json_positions import Member, Pointer, members_at
-
-if TYPE_CHECKING:
-    from mcproof.core.schema.references import Reference
-
 
 ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}

@@ -22,12 +22,11 @@ from mcproof.checks.clients.view import (
 )
 from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import HINTS, Tool
-from mcproof.core.schema.tree import STRICT_LEVELS
+from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
 from mcproof.core.schema.validation import is_valid_in
 
 if TYPE_CHECKING:
     from mcproof.core.schema.references import Reference
-    from mcproof.core.schema.tree import SchemaTree
 
     Fault = Callable[[Reference, Params], bool]
 

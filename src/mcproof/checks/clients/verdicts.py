@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from mcproof.checks.clients.profiles import EFFECTS, Status, effect_level
+from mcproof.checks.clients.profiles import EFFECTS, ClientChoice, Status, effect_level
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.hits import ClientHit
-    from mcproof.checks.clients.profiles import ClientChoice
     from mcproof.checks.findings import Level
 
 

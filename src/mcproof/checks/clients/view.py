@@ -9,15 +9,12 @@ import marshal
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.scores.tokens import bytes_of, length
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.core.schema.tree import SchemaNode
-
+from mcproof.core.schema.tree import SchemaNode
 
 LONGEST_PATTERN = 500
 _SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")

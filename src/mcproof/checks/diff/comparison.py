@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
+from mcproof.checks.diff.changes import member_change, shortened_name, value_text, values_text
 from mcproof.checks.diff.containment import ContainmentBudget, contains, contains_inlined
 from mcproof.checks.diff.documents import SchemaDocument, Subschema, json_key, same_json
-from mcproof.checks.diff.kinds import member_change, shortened_name, value_text, values_text
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import VALUE_KEYWORDS, unknown_keywords
 

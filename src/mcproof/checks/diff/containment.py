@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.diff.documents import (
+    Subschema,
     constrains_unnamed,
     declared_properties,
     json_key,
@@ -35,9 +36,6 @@ from mcproof.core.schema.keywords import (
     SINGLE_SCHEMAS,
     unknown_keywords,
 )
-
-if TYPE_CHECKING:
-    from mcproof.checks.diff.documents import Subschema
 
 _MAX_DEPTH = 40
 _MAX_SCHEMAS = 600

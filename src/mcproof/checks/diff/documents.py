@@ -7,7 +7,8 @@ divided into definitions. Numbers are equal however they are written; `true` is 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import (
@@ -18,14 +19,9 @@ from mcproof.core.schema.keywords import (
     assertions,
     unknown_keywords,
 )
+from mcproof.core.schema.references import Reference
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from mcproof.core.schema.references import Reference
-
 
 _SELECTING_KEYWORDS = ("enum", "const", "propertyNames")
 """Keywords that can depend on undeclared properties."""

@@ -8,7 +8,7 @@ schema, output schema, other members. Changes inside schemas are found in `schem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.diff.changes import (
     CatalogChange,
@@ -16,19 +16,18 @@ from mcproof.checks.diff.changes import (
     is_conditional,
     match_items,
     may_be_incomplete,
+    names_text,
     served_members,
+    text_change,
+    value_text,
 )
 from mcproof.checks.diff.containment import ContainmentBudget
 from mcproof.checks.diff.documents import changed_keys, same_json
-from mcproof.checks.diff.kinds import names_text, text_change, value_text
 from mcproof.checks.diff.schemas import Direction, compare_schemas
+from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Item, Tool
-
 
 _HARMLESS_MEMBERS = frozenset({"_meta", "icons", "annotations", "size", "name"})
 """Members that do not affect how an item is used."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from mcproof.checks.diff.changes import counted, value_text
 from mcproof.checks.diff.comparison import (
     Effect,
     SchemaChange,
@@ -42,7 +43,6 @@ from mcproof.checks.diff.documents import (
     same_json,
     same_schema,
 )
-from mcproof.checks.diff.kinds import counted, value_text
 from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from mcproof.checks.diff.changes import counted, member_change, names_text, shortened_name, text_change, value_text
 from mcproof.checks.diff.comparison import Effect, SchemaChange, SchemaComparison, SchemaPair, value_effects
 from mcproof.checks.diff.containment import ContainmentBudget
 from mcproof.checks.diff.documents import (
@@ -28,7 +29,6 @@ from mcproof.checks.diff.documents import (
     same_schema,
     unknown_in_chain,
 )
-from mcproof.checks.diff.kinds import counted, member_change, names_text, shortened_name, text_change, value_text
 from mcproof.checks.diff.properties import compare_properties, compare_unions, property_label
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import (

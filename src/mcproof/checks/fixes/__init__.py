@@ -8,17 +8,15 @@ Why fixes are text edits: docs/decisions/0008-fixes-are-text-edits.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Finding, TextEdit
+from mcproof.core.catalog.model import Catalog, Item
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.acceptance import is_declared_optional
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_document import Edit, Position, splice
 from mcproof.core.text.json_positions import resolve
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Item
 
 
 class FixedSnapshot(NamedTuple):

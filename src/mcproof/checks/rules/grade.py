@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, GradeTraits, RuleTraits, rule
+from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, Check, Fault, GradeTraits, Need, RuleTraits, S, rule
 from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
 from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
 from mcproof.core.schema.acceptance import are_all_optional
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.english import documents_parameter
-
-if TYPE_CHECKING:
-    from mcproof.checks.rule import Check, Fault, Need, S
-
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 

@@ -8,16 +8,13 @@ topics.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 Aspect = Literal["usage", "alternative", "limits", "bounds", "returns", "examples", "parameters"]
 """What a sentence may cover: when to use a tool, what to use instead, what it cannot do, which values it takes, ..."""

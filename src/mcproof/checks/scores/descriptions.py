@@ -6,8 +6,9 @@ nothing, so length alone gains nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.scores.description_text import (
     FEW_WORDS,
@@ -20,13 +21,8 @@ from mcproof.checks.scores.description_text import (
     stem,
     stems_of,
 )
+from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcproof.core.catalog.model import Tool
-
 
 ENOUGH_WORDS = 8
 """Content words beyond the name; more than these do not make a description more complete."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated
 
-from mcproof.checks.rule import GradeTraits
+from mcproof.checks.rule import GradeTraits, Rule
 from mcproof.checks.scores.tokens import length, trim
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
-    from mcproof.checks.rule import Rule
     from mcproof.core.catalog.model import Catalog, Tool
 
 POINTS = {"error": 15, "warning": 5, "info": 1}

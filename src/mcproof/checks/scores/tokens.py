@@ -10,14 +10,11 @@ from __future__ import annotations
 import json
 import re
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, record
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Tool
-
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 # A JSON document has no cycles, so the encoder need not look for any.

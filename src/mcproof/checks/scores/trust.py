@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from mcproof.checks.rule import VERDICTS, TrustTraits, Verdict
+from mcproof.checks.rule import VERDICTS, Rule, Thresholds, TrustTraits, Verdict
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
-    from mcproof.checks.rule import Rule, Thresholds
     from mcproof.checks.subjects import Unjudged
     from mcproof.core.observations.perimeter import Exposure
 

@@ -7,13 +7,10 @@ themselves.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 CROP = 200
 """How many characters of evidence are kept."""

@@ -5,12 +5,9 @@ The caps on size and redirects are here, because the probes that measure and the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container, Mapping
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
 
 
 class MetadataFetch(NamedTuple):

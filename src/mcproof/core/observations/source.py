@@ -6,12 +6,9 @@ here because rules judge by them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class KnownPackage(NamedTuple):

@@ -14,16 +14,11 @@ the author:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
-from mcproof.core.schema.tree import CONDITIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcproof.core.schema.tree import SchemaNode, SchemaTree
+from mcproof.core.schema.tree import CONDITIONS, SchemaNode, SchemaTree
 
 _OWN = ("properties", "patternProperties")
 _CHOICES = ("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies")

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]

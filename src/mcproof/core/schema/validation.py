@@ -9,17 +9,14 @@ Why a schema has two validators: docs/decisions/0024-two-validators.md.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree, nesting
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
 
 _BOOLEAN_WORDS = frozenset({"", "true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"})
 _SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})

@@ -8,12 +8,8 @@ Why a word list decides only what is certain: docs/decisions/0029-polish-is-cert
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n|:\s*\n")
 _LEAD = re.compile(

@@ -11,14 +11,12 @@ import os
 import signal
 import stat
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.errors import WriteError, reason_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 def state_folder() -> str:

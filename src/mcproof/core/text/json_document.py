@@ -10,17 +10,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from json.decoder import JSONDecoder
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.errors import InputError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import Layout, Pointer, Span, repeated_keys, scan, wanted_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 def kind_of(value: Any, *, mapping: str = "an object", other: str = "null") -> str:

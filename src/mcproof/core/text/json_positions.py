@@ -8,15 +8,12 @@ Why positions are computed on demand: docs/decisions/0016-positions-on-demand.md
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from json.scanner import make_scanner
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 Pointer = str
 """A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""

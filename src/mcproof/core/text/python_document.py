@@ -12,13 +12,11 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 NARROWEST, WIDEST = 88, 120
 """A list is expanded to several lines beyond the width of the file's longest line, limited to this range."""

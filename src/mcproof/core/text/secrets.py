@@ -6,12 +6,9 @@ Only unmistakable shapes count; placeholders and examples do not. How secrets ar
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from mcproof.core.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _START = r"(?<![\w-])"
 # All repetitions are bounded, because texts come from strangers: docs/decisions/0010-hostile-input.md.

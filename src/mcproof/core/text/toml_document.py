@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from mcproof.core.errors import ConfigError
 from mcproof.core.text.files import NotUtf8Error, decode_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Path = tuple[str | int, ...]
 """The keys and indices from the top of the document to a value."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 from zlib import crc32
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
 from mcproof.core.addresses import is_this_machine
+from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.english import words_of
@@ -24,12 +26,6 @@ from mcproof.core.text.json_positions import escape
 from mcproof.probing.attacks.traps import NESTED
 from mcproof.probing.generation.mutations import MutationPoint, Path, label_of, mutation_points, with_value
 from mcproof.probing.generation.values import ValueBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mcproof.core.catalog.model import Tool
-
 
 AttackFamily = Literal[
     "path_traversal", "command_injection", "sql_injection", "template_injection", "request_forgery", "hostile_text"

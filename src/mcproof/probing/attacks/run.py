@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
-from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import (
@@ -29,10 +29,10 @@ from mcproof.probing.attacks.cases import (
 )
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
-from mcproof.probing.calls import Called, Campaign, in_silence, run
+from mcproof.probing.calls import Called, CallPlan, Campaign, Job, Progress, in_silence, run
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.generation.values import valid_arguments
-from mcproof.probing.outcomes import ProbeResult
+from mcproof.probing.outcomes import Failure, ProbeResult
 from mcproof.probing.probes.blame import Sender
 from mcproof.probing.probes.failures import StoredFailure
 from mcproof.probing.probes.responses import HOW_TO_ANSWER, signature
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
-    from mcproof.core.catalog.model import Catalog
-    from mcproof.probing.calls import CallPlan, Job, Progress
-    from mcproof.probing.outcomes import Failure
 
 
 MOST_LOST = 5

@@ -16,7 +16,7 @@ from mcproof.client.session import Response, Session
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, Outcome, ProbeRecord
-from mcproof.probing.calls import Called, Campaign, in_silence, run, run_within
+from mcproof.probing.calls import Called, CallPlan, Campaign, Incomplete, Job, Progress, in_silence, run, run_within
 from mcproof.probing.fuzz.tool import CaseSlice, FoundFailure, FuzzPlan, SliceSender, ToolFuzzer
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog
-    from mcproof.probing.calls import CallPlan, Incomplete, Job, Progress
 
 
 FIRST = 5

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
-from mcproof.probing.generation.boundaries import boundaries
 from mcproof.probing.generation.constraints import canonical_json, json_size
-from mcproof.probing.generation.mutations import Mutation, MutationPoint, Path, mutation_points, with_change, with_value
+from mcproof.probing.generation.mutations import (
+    Mutation,
+    MutationPoint,
+    Path,
+    boundaries,
+    mutation_points,
+    with_change,
+    with_value,
+)
 from mcproof.probing.generation.strategies import MAX_CONTAINERS, Strategy, StrategyCompiler
 from mcproof.probing.generation.values import ValueBuilder
 from mcproof.probing.generation.violations import UNEXPECTED, violations

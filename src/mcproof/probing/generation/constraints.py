@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.generation.scalars import matches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 MAX_SIZE = 60_000
 """Size at which `json_size` stops counting."""

@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.core.schema.tree import SchemaTree
+from mcproof.core.schema.validation import Oracle
 from mcproof.probing.generation.constraints import ValueConstraints, as_object, as_strings, is_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcproof.core.schema.validation import Oracle
-
 
 _MAX_BRANCHES = 20
 _SIMPLEST_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")

@@ -5,10 +5,8 @@ Every variant is less complex by a well-founded order, so repeated shrinking ter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 MAX_REDUCTIONS = 300
 """The limit on variants of one value."""

@@ -10,26 +10,27 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.probing.generation.boundaries import (
+from mcproof.probing.generation.constraints import (
+    ArrayConstraints,
+    NumberConstraints,
+    ObjectConstraints,
+    StringConstraints,
+    ValueConstraints,
+    deep_copy,
+    is_huge,
+)
+from mcproof.probing.generation.mutations import (
     ALPHABET,
     ANY_VALUES,
     INTERESTING_FLOATS,
     INTERESTING_INTEGERS,
     INTERESTING_STRINGS,
 )
-from mcproof.probing.generation.constraints import deep_copy, is_huge
 from mcproof.probing.generation.scalars import FORMAT_SAMPLES, matching_string, numbers, seeded_random, strings
 
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.probing.generation.constraints import (
-        ArrayConstraints,
-        NumberConstraints,
-        ObjectConstraints,
-        StringConstraints,
-        ValueConstraints,
-    )
     from mcproof.probing.generation.values import Schemas, ValueBuilder
 
 Strategy = Callable[["Random", int], Any]

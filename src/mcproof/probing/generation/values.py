@@ -7,25 +7,26 @@ never requires another value for the same schemas, so recursive schemas terminat
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
-from mcproof.probing.generation.constraints import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
+from mcproof.probing.generation.constraints import (
+    MAX_SIZE,
+    ArrayConstraints,
+    ObjectConstraints,
+    StringConstraints,
+    ValueConstraints,
+    canonical_json,
+    deep_copy,
+    json_size,
+    shortened,
+)
 from mcproof.probing.generation.resolver import ConstraintResolver
 from mcproof.probing.generation.scalars import matching_string, numbers, seeded_random, strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcproof.probing.generation.constraints import (
-        ArrayConstraints,
-        ObjectConstraints,
-        StringConstraints,
-        ValueConstraints,
-    )
 
 Schemas = tuple[Any, ...]
 """Schemas that apply to the same value."""

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.client.errors import ConnectError
-from mcproof.client.session import Response
+from mcproof.client.session import Response, Session
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST, as_json
-
-if TYPE_CHECKING:
-    from mcproof.client.session import Session
 
 SETTLE = 0.3
 """Seconds to wait for the end of a server that may be about to end."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.probes import MAX_CALLS
+from mcproof.core.observations.probes import MAX_CALLS, Expectation
 from mcproof.probing.generation.constraints import TYPES, deep_copy
 from mcproof.probing.generation.mutations import MutationPoint, value_at, with_value
 from mcproof.probing.generation.violations import Promise, schema_pointer
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from mcproof.core.catalog.model import Tool
-    from mcproof.core.observations.probes import Expectation
     from mcproof.probing.calls import CallPlan
     from mcproof.probing.outcomes import Column
     from mcproof.probing.probes.negative import NegativeChecks

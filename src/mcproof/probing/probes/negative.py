@@ -5,21 +5,18 @@ They read the top level of the schema as it is written, so that they also work f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+from mcproof.core.catalog.model import Tool
 from mcproof.core.observations.probes import ROOT
 from mcproof.core.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
+from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.json_positions import escape
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.generation.violations import UNEXPECTED
 from mcproof.probing.probes.cases import ProbeCase, SkippedProbe, ToolProbes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from mcproof.core.catalog.model import Tool
-    from mcproof.core.schema.tree import SchemaTree
 
 _WRONG: tuple[tuple[str, Any, str], ...] = (
     ("object", {"mcproof": "wrong type"}, "an object"),

@@ -13,7 +13,7 @@ from mcproof.core.console import plural
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
-from mcproof.probing.calls import Called, run, run_within
+from mcproof.probing.calls import Called, Progress, run, run_within
 from mcproof.probing.outcomes import Cell, Column, ProbeResult, Verdict
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, column_of
@@ -28,7 +28,7 @@ from mcproof.probing.probes.responses import (
     passed,
     showing,
 )
-from mcproof.probing.probes.session import INTERRUPTED, ProbeSession
+from mcproof.probing.probes.session import INTERRUPTED, ProbeSession, SentProbe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.probing.calls import Progress
     from mcproof.probing.generation.violations import Promise
     from mcproof.probing.permission import Permission
-    from mcproof.probing.probes.session import SentProbe
 
 
 class Trial(NamedTuple):

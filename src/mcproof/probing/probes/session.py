@@ -19,25 +19,22 @@ from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST, Outcome
 from mcproof.core.observations.responses import OutputContract
-from mcproof.probing.calls import Campaign, Incomplete, WorkerPool, in_silence
+from mcproof.probing.calls import Campaign, Incomplete, Job, Progress, WorkerPool, in_silence
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
 from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes
 from mcproof.probing.probes.negative import checks_of_tool
-from mcproof.probing.probes.promises import probes_of_promises
-from mcproof.probing.probes.responses import is_doubtful, seen_response
+from mcproof.probing.probes.promises import ProtocolProbe, probes_of_promises
+from mcproof.probing.probes.responses import SeenResponse, is_doubtful, seen_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
 
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item, Tool
-    from mcproof.probing.calls import Job, Progress
     from mcproof.probing.generation.violations import Promise
     from mcproof.probing.permission import Permission
-    from mcproof.probing.probes.promises import ProtocolProbe
-    from mcproof.probing.probes.responses import SeenResponse
 
 START_DELAY = 0.2
 """Seconds of work after which a further server process is started."""

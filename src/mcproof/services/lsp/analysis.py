@@ -18,8 +18,8 @@ from mcproof.runs.requests import Detail, LintRequest, RunSession, TargetSelecti
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
 from mcproof.source.pipeline import discover, syntax_trees
 from mcproof.targets.arguments import Input
+from mcproof.targets.folders import catalog_of
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
-from mcproof.targets.source_projects import catalog_of
 from mcproof.testing.suites.entries import warnings_of
 from mcproof.testing.suites.loading import SuiteError, SuiteProblem
 from mcproof.testing.suites.parser import read_suite

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
-from mcproof.checks.diff.drift import drift_against
+from mcproof.checks.diff.lock import drift_against
 from mcproof.core.console import safe
 from mcproof.core.errors import InputError, McproofError
 from mcproof.core.named_tuple import NamedTuple

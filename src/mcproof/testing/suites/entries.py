@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.questions import Answer
 from mcproof.core.errors import nearest
+from mcproof.core.observations.connection import QuestionKind
 from mcproof.core.protocol import FIRST_STATELESS
 from mcproof.core.text.yaml_document import Node, json_value
 from mcproof.testing.suites.loading import (
@@ -43,12 +45,6 @@ from mcproof.testing.suites.model import (
 )
 from mcproof.testing.suites.paths import ValuePath, ValuePathError, is_number, parse_value_path
 from mcproof.testing.suites.snapshots import Mask, mask_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from mcproof.core.observations.connection import QuestionKind
-
 
 _CODES = {-32002: "resource not found", -32042: "URL elicitation required"}
 """Error codes removed in the newest revision."""

@@ -12,10 +12,10 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.core.observations.responses import reported_error
 from mcproof.probing.permission import Permission, permission
-from mcproof.testing.outcomes import TestFailure, TestResult
+from mcproof.testing.outcomes import TestFailure, TestOutcome, TestResult
 from mcproof.testing.suites.matchers import shown
-from mcproof.testing.suites.model import METHODS
-from mcproof.testing.suites.servers import CALLED, CannotRunError, unreachable
+from mcproof.testing.suites.model import METHODS, FuzzBlock, NegativePathBlock, SuiteTest
+from mcproof.testing.suites.servers import CALLED, Caller, CannotRunError, ServerUnderTest, unreachable
 from mcproof.testing.suites.steps import (
     ExpectationChecker,
     StepFailedError,
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from mcproof.probing.outcomes import ProbeResult
     from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.prove import Proof
-    from mcproof.testing.outcomes import TestOutcome
-    from mcproof.testing.suites.model import FuzzBlock, NegativePathBlock, SuiteTest
-    from mcproof.testing.suites.servers import Caller, ServerUnderTest
     from mcproof.testing.suites.snapshots import SnapshotStore
 
 OVERSIZED = 1024 * 1024

@@ -9,21 +9,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mcproof.client.connect import INHERITED
 from mcproof.core.errors import McproofError, nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.schema.shipped import ShippedSchema
+from mcproof.core.schema.shipped import Breach, Path, Schema, ShippedSchema
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
 from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, marked, references_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from mcproof.core.schema.shipped import Breach, Path, Schema
-
 
 MOST_PROBLEMS = 50
 """Maximum number of problems reported."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import kind_of
-from mcproof.testing.suites.paths import MissingValue, path_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mcproof.testing.suites.paths import PathStep
+from mcproof.testing.suites.paths import MissingValue, PathStep, path_text
 
 NAMES = ("exact", "contains", "icontains", "contains-all", "regex", "schema", "snapshot")
 NOT = "not"

@@ -22,6 +22,7 @@ from mcproof.testing.suites.entries import (
 )
 from mcproof.testing.suites.loading import (
     SHOWN,
+    Fields,
     SuiteError,
     SuiteProblem,
     load,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
     from mcproof.client.questions import Answer
     from mcproof.core.text.yaml_document import Node
-    from mcproof.testing.suites.loading import Fields
 
 _SUBJECTS = {"tools": "tool", "resources": "uri", "prompts": "prompt"}
 """The key that names the subject of a test."""

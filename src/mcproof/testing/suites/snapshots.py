@@ -16,13 +16,12 @@ from mcproof.core.catalog.model import SERVER_INFO_META
 from mcproof.core.errors import InputError, UsageError, nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.testing.suites.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
-from mcproof.testing.suites.paths import EVERY, ValuePathError, parse_value_path
+from mcproof.testing.suites.paths import EVERY, PathStep, ValuePath, ValuePathError, parse_value_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from mcproof.testing.suites.model import Suite
-    from mcproof.testing.suites.paths import PathStep, ValuePath
 
 MASK = "<masked>"
 MAX_BYTES = 64_000_000

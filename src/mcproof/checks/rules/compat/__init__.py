@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.clients.constraints import in_a_sentence
 from mcproof.checks.clients.profiles import EFFECTS, ActiveConstraint, Constraint
 from mcproof.checks.findings import Problem, SharedEvidence
-from mcproof.checks.rule import rule
+from mcproof.checks.rule import Check, rule
 from mcproof.checks.rules.compat.table import CLIENT_RULES, ClientRule
 from mcproof.checks.subjects import ClientHits
 from mcproof.core.console import plural
@@ -22,7 +22,6 @@ from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.hits import BrokenPlace
-    from mcproof.checks.rule import Check
 
 
 _NAMED = 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
@@ -21,10 +21,6 @@ from mcproof.checks.scores.tokens import is_blank, length, trim
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import KINDS, kinds_of
 from mcproof.core.text.english import EMPTY, PURPOSES, USELESS, WHEN, word_set, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 COMPARED_FROM = 20
 """The shortest description, in characters, that is compared with others."""

@@ -6,16 +6,12 @@ Names are compared word by word, in any naming style.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.text.english import word_set, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 GENERIC = word_set(
     "search query get list fetch run do call execute process handle request send load save update delete create read "

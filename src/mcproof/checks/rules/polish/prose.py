@@ -6,17 +6,14 @@ Why a rule is silent in doubt: docs/decisions/0029-polish-is-certain.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, AnyStr
+from typing import Any, AnyStr
 
 from mcproof.checks.scores.tokens import is_blank
+from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import ENGLISH, FOREIGN, WATCHED, ascii_words
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from mcproof.core.catalog.model import Tool
 
 _ideographs = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]").findall
 _syllables = re.compile("[\u3040-\u30ff\uac00-\ud7af]").findall

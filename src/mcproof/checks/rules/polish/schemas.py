@@ -7,8 +7,9 @@ Everything else is taken to be free text or copied from elsewhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, rule
@@ -18,10 +19,6 @@ from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_nothing
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, documents_parameter, word_set, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _MOST_PARTS = 20

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
@@ -12,10 +13,6 @@ from mcproof.core.catalog.model import Tool
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.text.english import SPEAKING
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _INVISIBLE = re.compile(
     "\x1b(?=\\[)|[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcproof.checks.findings import SharedEvidence
-from mcproof.checks.rule import RuleTraits, SpecTraits, rule
+from mcproof.checks.findings import Problem, SharedEvidence
+from mcproof.checks.rule import Check, RuleTraits, S, SpecTraits, rule
 from mcproof.checks.subjects import DatedCatalog, DatedItem, known_revision
-from mcproof.core.catalog.model import Catalog
+from mcproof.core.catalog.model import Catalog, Kind
 from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
-
-if TYPE_CHECKING:
-    from mcproof.checks.findings import Problem
-    from mcproof.checks.rule import Check, S
-    from mcproof.core.catalog.model import Kind
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
 """The revisions: the first, those that added annotations, output schemas, and a default dialect, and the stateless."""

@@ -15,7 +15,7 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
 from mcproof.core.catalog.model import Catalog, Item, Tool
-from mcproof.core.observations.connection import ObservedConnection
+from mcproof.core.observations.connection import Anomaly, ObservedConnection
 from mcproof.core.schema.keywords import header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
@@ -23,7 +23,6 @@ from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from mcproof.checks.subjects import DatedItem
-    from mcproof.core.observations.connection import Anomaly
 
 
 # Patterns, which `re` compiles on first use: lint must start fast.

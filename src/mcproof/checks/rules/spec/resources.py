@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import STRUCTURED, demand, item_demand, shown
-from mcproof.core.catalog.model import Catalog
+from mcproof.core.catalog.model import Catalog, Item, Kind
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
     from mcproof.checks.subjects import DatedItem
-    from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"

@@ -8,18 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.subjects import DatedCatalog, DatedItem
-from mcproof.core.catalog.model import HINTS, TOOL_MEMBERS, Catalog
+from mcproof.core.catalog.model import HINTS, TOOL_MEMBERS, Catalog, Kind, Tool
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Kind, Tool
-
 
 ITEMS: tuple[Kind, ...] = ("tool", "resource", "template", "prompt")
 _SUPPORT = ("forbidden", "optional", "required")

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
-from mcproof.checks.subjects import CatalogDrift
+from mcproof.checks.subjects import CatalogDrift, DriftKind
 
 if TYPE_CHECKING:
     from mcproof.checks.rule import Check
-    from mcproof.checks.subjects import DriftKind
     from mcproof.core.observations.perimeter import Exposure
 
 _MOST_NAMES = 5

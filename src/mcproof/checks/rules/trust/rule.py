@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import RuleTraits, TrustTraits, rule
+from mcproof.checks.rule import (
+    Check,
+    Dimension,
+    HardFail,
+    Identity,
+    ListName,
+    Need,
+    Phase,
+    RuleTraits,
+    S,
+    TrustTraits,
+    rule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcproof.checks.rule import Check, Dimension, HardFail, Identity, ListName, Need, Phase, S
     from mcproof.checks.texts.model_texts import ModelTexts
     from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.perimeter import Exposure

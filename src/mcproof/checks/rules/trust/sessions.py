@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, identity, near, trust_rule
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ENOUGH_BITS, ListStability, SessionIds
+from mcproof.core.observations.perimeter import Exposure
 from mcproof.core.observations.probes import ReadCalls
-
-if TYPE_CHECKING:
-    from mcproof.core.observations.perimeter import Exposure
-
 
 _SHOWN = 20
 """How many tools the evidence names."""

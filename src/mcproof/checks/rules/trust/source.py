@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, trust_rule
-from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
+from mcproof.core.observations.source import (
+    FlowStep,
+    KnownSoftware,
+    SourceConfiguration,
+    SourceFlow,
+    SourceFlows,
+    SourceLocation,
+    SourcePlace,
+)
 
 if TYPE_CHECKING:
     from mcproof.checks.advisories import AdvisoryHit
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.core.observations.source import (
-        FlowStep,
-        SourceFlow,
-        SourceLocation,
-        SourcePlace,
-    )
 
 
 def _blocks(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import always, counted, escaped, few, identity, quoted, trust_rule
 from mcproof.checks.subjects import Neighbourhood
-from mcproof.checks.texts.model_texts import ModelTexts
+from mcproof.checks.texts.model_texts import ModelText, ModelTexts
 from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcproof.checks.rule import Check, HardFail
-    from mcproof.checks.texts.model_texts import ModelText
     from mcproof.checks.texts.signals import FoundSignal
     from mcproof.core.observations.perimeter import Exposure
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import (
@@ -19,12 +19,8 @@ from mcproof.checks.rule import (
     RuleTraits,
     rule,
 )
-from mcproof.core.observations.probes import ROOT, ItemProbes
+from mcproof.core.observations.probes import ROOT, ItemProbes, Outcome, ProbeRecord
 from mcproof.core.protocol import FIRST_STATELESS
-
-if TYPE_CHECKING:
-    from mcproof.core.observations.probes import Outcome, ProbeRecord
-
 
 _NO_MESSAGES = ("not_json", "not_object")
 """The probes that send what is no message; WIR-026 judges how the server survives."""
