@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.checks.clients.view import ClientView
+from mcproof.checks.clients.schema_constraints import ClientView
 from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import Tool
 

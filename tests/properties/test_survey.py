@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcproof.checks.clients.constraints import TOOL_KINDS
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, known_profiles
-from mcproof.checks.clients.view import ClientView
+from mcproof.checks.clients.schema_constraints import ClientView
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

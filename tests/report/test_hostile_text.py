@@ -10,8 +10,7 @@ import junitparser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.checks.diff.changes import report_changes
-from mcproof.checks.diff.items import compare_catalogs
+from mcproof.checks.diff.items import compare_catalogs, report_changes
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import all_rules

@@ -535,7 +535,7 @@ def loaded_by(statement: str) -> set[str]:
 
 HEAVY = {
     *("tomllib", "re", "difflib", "fnmatch", "json", "jsonschema_rs"),
-    *("mcproof.core.text.toml_document", "mcproof.core.text.json_document"),
+    *("mcproof.runs.toml_document", "mcproof.core.text.json_document"),
 }
 
 

@@ -7,5 +7,5 @@ in `probes.blame`. What responses show becomes observations, which the rules of 
 without calling a tool is in `client.perimeter`, tests that authors write are in `testing`.
 
 Public modules: attacks.run, calls, fuzz.campaign, generation.values, outcomes, permission, probes.cases,
-probes.failures, probes.negative, probes.prove, replay.
+probes.failures, probes.prove, replay.
 """

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mcproof.checks.clients.hits import CatalogHits, ClientChecks
 from mcproof.checks.clients.profiles import choose_clients
 from mcproof.checks.clients.verdicts import improvements, judge_clients
-from mcproof.checks.rules.compat import remedy_for
 from mcproof.core.errors import UsageError
 from mcproof.runs.loop import TargetRun
 from mcproof.runs.results import CompatPayload, Gate
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.checks.clients.profiles import ClientChoice, Profile
-    from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
+    from mcproof.checks.clients.verdicts import ClientOutcome
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Listener
     from mcproof.runs.judging import Checked
@@ -51,7 +50,7 @@ def check_clients(request: CompatRequest, listen: Listener, session: RunSession)
         judge = judges[id(target.plan.profiles)]
         hits = CatalogHits(judge.checks, target.catalog)
         outcomes = judge_clients(judge.choice, hits.all())
-        payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
+        payload = CompatPayload(outcomes, improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
         checked = run.judge(target._replace(plan=target.plan._replace(clients=hits)), payload)
         if _is_fixable(target.catalog, checked.result, judge.choice, request.server_key):
             checked = checked._replace(result=checked.result._replace(payload=payload._replace(is_fixable=True)))
@@ -74,14 +73,6 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
     from mcproof.checks.clients.fix import is_fixable_for_clients  # here, as most catalogs have nothing to fix
 
     return is_fixable_for_clients(catalog, choice, to_fix, server_key)
-
-
-def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, ...]) -> list[Improvement]:
-    """What to change, in words."""
-    return [
-        improvement._replace(remedy=remedy_for(improvement.rule, improvement.places, improvement.tools))
-        for improvement in improvements(outcomes, tools, named)
-    ]
 
 
 def _gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:

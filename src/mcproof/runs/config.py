@@ -246,7 +246,7 @@ def settings_of(data: bytes, path: str) -> Settings | None:
     is_shared = os.path.basename(path) == SHARED_FILE
     if is_shared and TABLE[-1].encode() not in data:
         return None
-    from mcproof.core.text import toml_document
+    from mcproof.runs import toml_document
     from mcproof.runs.config_keys import parse_settings
 
     text = toml_document.decode(data, file)

@@ -15,8 +15,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.constraints import ParameterType, parameters_of
-from mcproof.checks.clients.profiles import Constraint, Profile, constraint_from, known_profiles
-from mcproof.checks.clients.view import LinearPattern, problem_of
+from mcproof.checks.clients.profiles import (
+    Constraint,
+    LinearPattern,
+    Profile,
+    constraint_from,
+    known_profiles,
+    problem_of,
+)
 from mcproof.checks.ignores import IgnoreFor
 from mcproof.checks.rule import RULESETS, Thresholds, find_rule, rules_of
 from mcproof.core.errors import ConfigError, SettingLocation, UsageError, nearest

@@ -10,10 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
-from mcproof.checks.diff.changes import report_changes
-from mcproof.checks.diff.items import compare_catalogs
+from mcproof.checks.diff.items import compare_catalogs, report_changes
 from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, drift_against, locked_entry
-from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, recognised_frameworks
+from mcproof.checks.fixes.snippets import framework_names
 from mcproof.core.errors import INTERRUPTED, InputError, McproofError, UsageError
 from mcproof.core.text.files import leaves_folder, write_file
 from mcproof.runs.events import Listener, RunFinished, RunStarted, TargetFinished
@@ -116,9 +115,8 @@ def _read_from(catalog: Catalog) -> ReadFrom:
     """Return how a catalog was read."""
     wire = catalog.connection
     if catalog.source is not None:
-        found = {tool.source.framework for tool in catalog.tools if tool.source is not None}
-        return ReadFrom("source", frameworks=tuple(FRAMEWORKS[name] for name in sorted(found & {*FRAMEWORKS})))
-    frameworks = tuple(FRAMEWORKS[name] for name in recognised_frameworks(catalog))
+        return ReadFrom("source", frameworks=framework_names(catalog))
+    frameworks = framework_names(catalog)
     if wire is None:
         return ReadFrom("snapshot", protocol=catalog.protocol, frameworks=frameworks)
     return ReadFrom(LIVE, wire.transport, wire.era, catalog.protocol, frameworks)

@@ -17,7 +17,7 @@ from mcproof.core.errors import InputError, Notice
 from mcproof.testing.outcomes import TestResult, reasons
 from mcproof.testing.server import Background
 from mcproof.testing.suites.execute import parts_of, result_of
-from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.model import SuiteError
 from mcproof.testing.suites.parser import read_suite
 from mcproof.testing.suites.runner import RunOptions, SuiteRuntime
 

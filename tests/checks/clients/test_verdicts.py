@@ -10,6 +10,7 @@ import pytest
 from mcproof.checks.clients.hits import CatalogHits, ClientChecks
 from mcproof.checks.clients.profiles import choose_clients
 from mcproof.checks.clients.verdicts import (
+    _REMEDIES,
     BrokenConstraint,
     ClientOutcome,
     Verdict,
@@ -18,6 +19,7 @@ from mcproof.checks.clients.verdicts import (
     judge_clients,
 )
 from mcproof.targets.snapshots import read_snapshot
+from mcproof.checks.rules.compat.table import CLIENT_RULES
 
 
 def hit(tool: str | None, rule: str, effect: str = "tool_dropped") -> BrokenConstraint:
@@ -140,3 +142,21 @@ def judged(tool: dict[str, Any]) -> dict[str, ClientOutcome]:
         ClientChecks(choice.all_active()), read_snapshot(json.dumps({"tools": [tool]}).encode(), "tools.json")
     )
     return {outcome.client: outcome for outcome in judge_clients(choice, hits.all())}
+
+
+def test_every_rule_has_a_remedy() -> None:
+    assert {rule.id for rule in CLIENT_RULES} == set(_REMEDIES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "hits", "remedy"),
+    [
+        ("CMP-051", [("x", ""), ("x", "/a"), ("y", "")], "drop `$schema` from 2 output schemas"),
+        ("CMP-012", [("x", "")], "add `properties: {}` to 1 input schema"),
+        ("CMP-023", [("x", ""), ("x", "/a"), ("y", "")], "give 3 lists of types a single type"),
+    ],
+)
+def test_a_remedy_counts_tools_or_places(rule: str, hits: list[tuple[str, str]], remedy: str) -> None:
+    broken = [hit(tool, rule)._replace(pointer=pointer) for tool, pointer in hits]
+    (step,) = improvements([client("a", *broken)], 2)
+    assert step.remedy == remedy

@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.client.questions import Answer
 from mcproof.testing.suites.entries import read_answer_file
-from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.model import SuiteError
 from servers import asking
 
 from .suites import outcomes_of, run_json, write_suite

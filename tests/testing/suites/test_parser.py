@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.model import SuiteError
 from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from mcproof.core.text.yaml_document import json_value, parse
 from mcproof.testing.suites import model
-from mcproof.testing.suites.loading import SuiteError
 from mcproof.testing.suites.matchers import NAMES
+from mcproof.testing.suites.model import SuiteError
 from mcproof.testing.suites.parser import read_suite
 
 from .test_parser import BROKEN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.model import SuiteError
 from mcproof.testing.suites.parser import read_suite
 from servers import suited
 

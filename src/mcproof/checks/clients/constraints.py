@@ -15,7 +15,7 @@ from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.profiles import Constraint
-    from mcproof.checks.clients.view import Params
+    from mcproof.checks.clients.schema_constraints import Params
 
 TOOL_KINDS = {**TOOL_CHECKS, **SCHEMA_CHECKS}
 """The check of each constraint on single tools."""

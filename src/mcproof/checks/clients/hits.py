@@ -11,7 +11,7 @@ from typing import Any
 
 from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, keywords_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
-from mcproof.checks.clients.view import ClientView, server_view
+from mcproof.checks.clients.schema_constraints import ClientView, server_view
 from mcproof.checks.findings import LEVELS, Level
 from mcproof.checks.subjects import ClientHits
 from mcproof.core.catalog.model import Catalog, Tool

@@ -1,7 +1,8 @@
 """Client profiles: what each MCP client and model API accepts, as data, and which of them a run checks.
 
 The facts are in `profiles.json`, with effect, sources and dates; a configuration can add profiles and replace
-constraints. A user may name a client at a version or a date. Nothing here looks at a catalog.
+constraints, whose patterns are matched in linear time. A user may name a client at a version or a date. Nothing here
+looks at a catalog.
 Why constraints are data: docs/decisions/0042-constraints-are-data.md.
 """
 
@@ -286,3 +287,60 @@ def _can_compare(version: str, constraint: Constraint) -> bool:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in _NUMBER.findall(version)]
+
+
+LONGEST_PATTERN = 500
+_SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")
+
+
+class LinearPattern(str):
+    """A pattern that is matched in linear time."""
+
+    __slots__ = ()
+
+
+def matches_whole(pattern: str, text: str) -> bool:
+    """Whether a pattern matches all of a text."""
+    if isinstance(pattern, LinearPattern):
+        return _is_valid(_validator(f"^(?:{pattern})$"), text)
+    # A pattern of a shipped profile, which is known to be harmless.
+    return re.fullmatch(pattern, text) is not None
+
+
+def occurs_in(pattern: str, text: str) -> bool:
+    """Whether a pattern matches a part of a text."""
+    if isinstance(pattern, LinearPattern):
+        return _is_valid(_validator(str(pattern)), text)
+    return re.search(pattern, text) is not None
+
+
+def problem_of(pattern: str) -> str:
+    """Return why a pattern of a configuration cannot be used; empty if it can."""
+    if len(pattern) > LONGEST_PATTERN:
+        return f"is longer than {LONGEST_PATTERN} characters"
+    try:
+        _validator(f"^(?:{pattern})$")
+        _validator(pattern)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic in the Rust library is a BaseException
+        if _SLOW.search(pattern):
+            return "uses look-around or a back-reference, which is not supported"
+        return "is not a valid regular expression, or too large"
+    return ""
+
+
+@cache
+def _validator(pattern: str) -> Any:
+    import jsonschema_rs
+
+    # The library matches in linear time, whatever the pattern: docs/decisions/0010-hostile-input.md.
+    schema = {"pattern": pattern}
+    return jsonschema_rs.validator_for(schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
+
+
+def _is_valid(validator: Any, text: str) -> bool:
+    try:
+        return bool(validator.is_valid(text))
+    except UnicodeEncodeError:  # a lone surrogate
+        return bool(validator.is_valid(text.encode("utf-8", "replace").decode()))

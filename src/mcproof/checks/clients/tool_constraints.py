@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.view import (
+from mcproof.checks.clients.profiles import matches_whole, occurs_in
+from mcproof.checks.clients.schema_constraints import (
     ClientView,
     Params,
     ServerView,
     ToolCheck,
-    matches_whole,
-    occurs_in,
     optional_names,
     size_of,
 )

@@ -6,10 +6,12 @@ APIs, those degrade a tool at most. Verdicts are derived from effects and status
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcproof.checks.clients.profiles import EFFECTS, ClientChoice, Status, effect_level
+from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
@@ -269,6 +271,63 @@ def _counting(hits: Iterable[BrokenConstraint]) -> Iterator[BrokenConstraint]:
     return (hit for hit in hits if hit.counts and hit.level != "note")
 
 
+_REMEDIES = {
+    "CMP-001": "use only letters, digits and underscores in {name}",
+    "CMP-002": "shorten {name} to 64 characters",
+    "CMP-003": "shorten {name}, or recommend a shorter server name",
+    "CMP-004": "rename {tool} with the name of another",
+    "CMP-005": "describe {tool}",
+    "CMP-006": "shorten {description}",
+    "CMP-007": "shorten {parameter description}",
+    "CMP-010": "make {input schema} `type: object`",
+    "CMP-011": "replace the combinator at the root of {input schema}",
+    "CMP-012": "add `properties: {{}}` to {input schema}",
+    "CMP-013": "rename {parameter}",
+    "CMP-014": "list only declared properties in {`required` list}",
+    "CMP-020": "add `items` to {array}",
+    "CMP-021": "replace {list of `items`} with one schema",
+    "CMP-022": "rewrite {non-object schema}",
+    "CMP-023": "give {list of types} a single type",
+    "CMP-024": "give {schema} a type",
+    "CMP-025": "drop `type` beside {union}",
+    "CMP-026": "use distinct strings in {enum}",
+    "CMP-027": "drop {`format` keyword}",
+    "CMP-028": "anchor or simplify {pattern}",
+    "CMP-029": "lower or drop {large bound}",
+    "CMP-030": "replace {`$ref`}",
+    "CMP-031": "drop {refused keyword}",
+    "CMP-032": "do not rely on {ignored keyword}",
+    "CMP-033": "make {input schema} valid JSON Schema",
+    "CMP-034": "drop `$schema` from {input schema}",
+    "CMP-040": "shrink {schema}",
+    "CMP-041": "use the shape of strict mode in {place}",
+    "CMP-050": "make {output schema} `type: object`",
+    "CMP-051": "drop `$schema` from {output schema}",
+    "CMP-052": "simplify {output schema}",
+    "CMP-060": "offer fewer tools",
+    "CMP-061": "offer fewer or smaller tools",
+    "CMP-062": "shorten the instructions",
+    "CMP-063": "offer fewer tools, optional parameters and unions",
+    "CMP-064": "return all tools on the first page",
+    "CMP-066": "set `readOnlyHint` on {tool}, if reading",
+    "CMP-070": "drop or correct {member}",
+}
+"""One phrase a rule; `{noun}` is replaced with their number."""
+_PER_TOOL = frozenset({"tool", "name", "description", "input schema", "output schema"})
+"""Nouns of which a tool has one."""
+_NOUN = re.compile(r"(?<!\{)\{([^{}]+)\}(?!\})")
+
+
+def _remedy(rule: str, places: int, tools: int) -> str:
+    """What to change about the findings of a rule, such as "drop `$schema` from 7 output schemas"."""
+
+    def counted(match: re.Match[str]) -> str:
+        head, of, rest = match[1].partition(" of ")
+        return plural(tools if match[1] in _PER_TOOL and tools else places, head) + of + rest
+
+    return _NOUN.sub(counted, _REMEDIES.get(rule, f"fix {{place}} of {rule}")).replace("{{}}", "{}")
+
+
 def improvements(outcomes: Sequence[ClientOutcome], total: int, named: Collection[str] = ()) -> list[Improvement]:
     """Return what to change, each step the one that gains most after those before it.
 
@@ -287,7 +346,8 @@ def improvements(outcomes: Sequence[ClientOutcome], total: int, named: Collectio
         gains = {rule: _gains(rule, effects, total) for rule in remaining}
         best = min(remaining, key=lambda rule: (*_worth(gains[rule]), -len(places[rule]), rule))
         hit_tools = {tool for tool, _ in places[best] if tool is not None}
-        steps.append(Improvement(best, len(places[best]), len(hit_tools), gains[best]))
+        counts = len(places[best]), len(hit_tools)
+        steps.append(Improvement(best, *counts, gains[best], _remedy(best, *counts)))
         effects = [client.without((best,)) for client in effects]
         remaining.remove(best)
     return steps

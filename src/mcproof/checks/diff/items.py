@@ -7,11 +7,13 @@ schema, output schema, other members. Changes inside schemas are found in `schem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mcproof.checks.diff.changes import (
     CatalogChange,
+    ChangeKind,
     comparable_tools,
     is_conditional,
     match_items,
@@ -24,10 +26,12 @@ from mcproof.checks.diff.changes import (
 from mcproof.checks.diff.containment import ContainmentBudget
 from mcproof.checks.diff.documents import changed_keys, same_json
 from mcproof.checks.diff.schemas import Direction, compare_schemas
+from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleSummary, Snippet, identity_of, level_of
+from mcproof.checks.reporting import FindingLocation, SourceLines, find_spans, locate, snippet_at
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import kind_of
-from mcproof.core.text.json_positions import escape
+from mcproof.core.text.json_positions import Span, escape
 
 _HARMLESS_MEMBERS = frozenset({"_meta", "icons", "annotations", "size", "name"})
 """Members that do not affect how an item is used."""
@@ -360,3 +364,82 @@ def compare_catalogs(old: Catalog, new: Catalog) -> list[CatalogChange]:
     compared.
     """
     return [*_server_changes(old, new), *_tool_changes(old, new), *_other_changes(old, new)]
+
+
+def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[ReportedFinding]:
+    """Return every change with its location: in the new catalog, or in the old one for removed items."""
+    findings: dict[int, ReportedFinding] = {}
+    lines = SourceLines()
+    # A position costs a pass over the text, so all of a document are computed at once:
+    # docs/decisions/0016-positions-on-demand.md.
+    for catalog in (old, new):
+        indexes = [index for index, change in enumerate(changes) if change.is_old == (catalog is old)]
+        spans = find_spans(catalog.document, [_document_pointer(changes[index]) for index in indexes])
+        anchors = sorted({span.anchor for span in spans})
+        positions = dict(zip(anchors, catalog.document.positions(anchors), strict=True))
+        for index, span in zip(indexes, spans, strict=True):
+            findings[index] = _finding(changes[index], catalog, span, *positions[span.anchor], lines)
+    seen: Counter[tuple[str, ...]] = Counter()
+    reported = []
+    for index, change in enumerate(changes):
+        key = (change.kind.id, change.item.kind, change.item.given_name, change.pointer)
+        # Twins get a number, so that each has an identity: docs/decisions/0006-finding-identity.md.
+        reported.append(findings[index]._replace(fingerprint=identity_of(*key, str(seen[key]))))
+        seen[key] += 1
+    return reported
+
+
+def _document_pointer(change: CatalogChange) -> str:
+    if not change.pointer and change.item.name:
+        return f"{change.item.pointer}/name"
+    return change.item.pointer + change.pointer
+
+
+def _finding(
+    change: CatalogChange, catalog: Catalog, span: Span, line: int, column: int, lines: SourceLines
+) -> ReportedFinding:
+    """A change at its location: in the document, in source, or at the endpoint of a live server."""
+    item, origin = change.item, catalog.origin
+    snippet = snippet_at(catalog.document, column, span)
+    shown: Snippet | None = snippet
+    place = FindingLocation(catalog.name, line, column, column + max(1, snippet.end - snippet.start))
+    if catalog.source is not None:
+        place = locate(catalog, _document_pointer(change))
+        shown = lines.snippet(place)
+    elif origin is not None:
+        place = FindingLocation(origin.file, origin.line, None, None)
+    return ReportedFinding(
+        rule=kind_facts(change.kind, change.breaking),
+        item=item.subject,
+        item_pointer=item.pointer,
+        subject=f"parameter:{change.parameter}" if change.parameter is not None else item.subject,
+        pointer=change.pointer,
+        message=change.message,
+        evidence=None,
+        file=place.file,
+        line=place.line,
+        column=place.column,
+        fix=None,
+        end_column=place.end_column,
+        snippet=shown,
+    )
+
+
+def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleSummary:
+    """Return a kind of change in the shape of a rule, with the severity of this change."""
+    severity = CHANGE_SEVERITIES[breaking]
+    return RuleSummary(
+        id=kind.id,
+        name=kind.id,
+        ruleset="diff",
+        category="change",
+        severity=severity,
+        level=level_of(severity),
+        fault=None,
+        fixable=False,
+        needs_language_model=False,
+        since=kind.since,
+        summary=kind.summary,
+        why=kind.why,
+        fix=kind.advice,
+    )

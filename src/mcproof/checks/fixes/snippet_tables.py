@@ -28,7 +28,7 @@ FRAMEWORKS = {
     LITERAL: "TypeScript SDK with JSON Schema",
 }
 """The frameworks that snippets exist for, with their names."""
-_COMMONEST = (MCP2, ZOD)
+COMMONEST = (MCP2, ZOD)
 _OF_LANGUAGE = {"python": (FASTMCP, LOW_LEVEL), "javascript": (ZOD, LITERAL)}
 """Of a server that shows only its language: FastMCP of mcp is recognised by its schemas."""
 _PYTHON_LAUNCHERS = ("python", "uv", "uvx", "pipx", "poetry", "hatch", "fastmcp")
@@ -48,12 +48,6 @@ def frameworks_of(catalog: Catalog, item: Item) -> tuple[str, ...]:
     return (LOW_LEVEL,) if is_literal else (facts.framework,) if facts.framework in FRAMEWORKS else ()
 
 
-def recognised_frameworks(catalog: Catalog) -> tuple[str, ...]:
-    """Return the frameworks that what a server sends shows; empty if it shows none."""
-    frameworks = live_frameworks(catalog)
-    return () if frameworks == _COMMONEST else frameworks
-
-
 def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     """Return the frameworks that a live server may be written with."""
     schemas = [tool.schema for tool in catalog.tools if tool.schema is not None and tool.parameters]
@@ -68,7 +62,7 @@ def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     is_of_zod = all(schema.get("$schema") in _DIALECTS and "title" not in schema for schema in schemas)
     if schemas and language != "python" and is_of_zod:
         return (ZOD,)
-    return _OF_LANGUAGE.get(language, _COMMONEST)
+    return _OF_LANGUAGE.get(language, COMMONEST)
 
 
 def _language(server: Any) -> str:

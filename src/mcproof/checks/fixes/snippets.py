@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.fixes.snippet_tables import (
+    COMMONEST,
     FRAMEWORKS,
     LIST_SIZE,
     LITERAL,
@@ -268,3 +269,12 @@ def _size(schema: dict[str, Any]) -> dict[str, str]:
     if "string" in kinds and "maxLength" not in schema:
         return {"size_keyword": "maxLength", "size": str(TEXT_SIZE)}
     return {"size_keyword": "maxItems", "size": str(LIST_SIZE)} if "array" in kinds else {}
+
+
+def framework_names(catalog: Catalog) -> tuple[str, ...]:
+    """The names of the frameworks that a server is written with; empty if nothing shows them."""
+    if catalog.source is not None:
+        of_tools = {tool.source.framework for tool in catalog.tools if tool.source is not None}
+        return tuple(FRAMEWORKS[name] for name in sorted(of_tools & {*FRAMEWORKS}))
+    frameworks = live_frameworks(catalog)
+    return () if frameworks == COMMONEST else tuple(FRAMEWORKS[name] for name in frameworks)

@@ -15,11 +15,11 @@ from typing import Any
 
 from mcproof.checks.findings import Finding, TextEdit
 from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
+from mcproof.checks.fixes.python_document import PythonText, UncertainError
 from mcproof.core.catalog.model import Catalog, SourceMap
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
 from mcproof.core.text.json_positions import escape, resolve
-from mcproof.core.text.python_document import PythonText, UncertainError
 
 LONGEST_TRAIL = 6
 """The most variables a literal is followed through to the tool that uses it."""

@@ -23,7 +23,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 _odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
-_IN_NUMBERS = b"0123456789.+-eEINafinty"
+
 _lone_surrogate = re.compile("[\ud800-\udfff]")
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from mcproof.testing.suites.loading import SuiteError, SuiteProblem
-    from mcproof.testing.suites.model import Suite
+    from mcproof.testing.suites.model import Suite, SuiteError, SuiteProblem
 
 TESTS = "Tests"
 """The title of a group of options."""
@@ -39,7 +38,7 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _read(file: str) -> Suite | SuiteError:
-    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.model import SuiteError
     from mcproof.testing.suites.parser import read_suite
 
     try:
@@ -119,7 +118,7 @@ def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites once; text output lists every mistake in an invalid suite."""
     from mcproof.cli.run import run_request
-    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.model import SuiteError
 
     try:
         return run_request(request, outputs)
@@ -134,7 +133,7 @@ def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
 def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites whenever a file changes."""
     from mcproof.cli.run import Watched, watch
-    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.model import SuiteError
     from mcproof.testing.suites.parser import read_suite
     from mcproof.testing.suites.snapshots import snapshot_file
 

@@ -17,8 +17,19 @@ from mcproof.client.session import Response, Session, is_refusal
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.probing.generation.values import ValueBuilder, valid_arguments
 from mcproof.probing.generation.violations import Promise, PromiseCase, SchemaPromises, promises_of
-from mcproof.probing.probes.cases import COLUMN_OF, PROBE_OF, Explorer, ProbeCase, SkippedProbe, ToolProbes, column_of
-from mcproof.probing.probes.negative import NO_PARAMETERS, SCHEMA_CHECKS, NegativeChecks, baseline_of
+from mcproof.probing.probes.cases import (
+    COLUMN_OF,
+    NO_PARAMETERS,
+    PROBE_OF,
+    SCHEMA_CHECKS,
+    Explorer,
+    NegativeChecks,
+    ProbeCase,
+    SkippedProbe,
+    ToolProbes,
+    baseline_of,
+    column_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

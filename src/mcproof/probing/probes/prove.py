@@ -16,9 +16,17 @@ from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeR
 from mcproof.probing.calls import Called, Progress, run, run_within
 from mcproof.probing.outcomes import Cell, Column, ProbeResult, Verdict
 from mcproof.probing.probes import promises
-from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, column_of
+from mcproof.probing.probes.cases import (
+    FAULT_OF,
+    PROBE_OF,
+    SCHEMA_CHECKS,
+    ProbeCase,
+    ProbePlan,
+    SkippedProbe,
+    ToolProbes,
+    column_of,
+)
 from mcproof.probing.probes.failures import StoredFailure
-from mcproof.probing.probes.negative import SCHEMA_CHECKS
 from mcproof.probing.probes.promises import PROVE_CHECKS
 from mcproof.probing.probes.responses import (
     HOW_TO_ANSWER,

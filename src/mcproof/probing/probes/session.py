@@ -23,8 +23,7 @@ from mcproof.probing.calls import Campaign, Incomplete, Job, Progress, WorkerPoo
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
-from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes
-from mcproof.probing.probes.negative import checks_of_tool
+from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, checks_of_tool
 from mcproof.probing.probes.promises import ProtocolProbe, probes_of_promises
 from mcproof.probing.probes.responses import SeenResponse, is_doubtful, seen_response
 

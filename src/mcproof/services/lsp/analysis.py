@@ -21,7 +21,7 @@ from mcproof.targets.arguments import Input
 from mcproof.targets.folders import catalog_of
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.testing.suites.entries import warnings_of
-from mcproof.testing.suites.loading import SuiteError, SuiteProblem
+from mcproof.testing.suites.model import SuiteError, SuiteProblem
 from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import UnwritableError, scalar, to_yaml
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.permission import HOW_TO_ALLOW, Permission
-from mcproof.probing.probes.cases import ProbeCase
-from mcproof.probing.probes.negative import checks_of_tool
+from mcproof.probing.probes.cases import ProbeCase, checks_of_tool
 from mcproof.testing.suites.execute import UNMARKED_ERROR
 from mcproof.testing.suites.model import METHODS, NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
 from mcproof.testing.suites.new_suite import EntryOptions, UniqueNames, milliseconds

@@ -18,12 +18,9 @@ from mcproof.core.observations.connection import QuestionKind
 from mcproof.core.protocol import FIRST_STATELESS
 from mcproof.core.text.yaml_document import Node, json_value
 from mcproof.testing.suites.loading import (
-    MOST_PROBLEMS,
     NAME,
     SHOWN,
     Fields,
-    SuiteError,
-    SuiteProblem,
     members_of,
     nodes_of,
     parse_file,
@@ -33,12 +30,15 @@ from mcproof.testing.suites.loading import (
 )
 from mcproof.testing.suites.matchers import NAMES, NOT, NUMERIC, Matcher, MatcherError, matcher_of
 from mcproof.testing.suites.model import (
+    MOST_PROBLEMS,
     CallStep,
     Expect,
     Expectation,
     ServerEntry,
     Suite,
+    SuiteError,
     SuiteLocation,
+    SuiteProblem,
     SuiteTest,
     ToolHints,
     references_in,

@@ -14,47 +14,11 @@ from functools import cache
 from typing import Any, cast
 
 from mcproof.client.connect import INHERITED
-from mcproof.core.errors import McproofError, nearest, reason_of
+from mcproof.core.errors import nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.shipped import Breach, Path, Schema, ShippedSchema
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
-from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, marked, references_in
-
-MOST_PROBLEMS = 50
-"""Maximum number of problems reported."""
-
-
-class SuiteProblem(NamedTuple):
-    """A mistake in a suite, with its location."""
-
-    file: str
-    line: int | None
-    column: int | None
-    message: str
-
-    def __str__(self) -> str:
-        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{location}: {self.message}"
-
-
-class SuiteError(McproofError):
-    """An invalid suite; its message is the first problem."""
-
-    def __init__(self, problems: list[SuiteProblem]) -> None:
-        first = problems[0]
-        more = len(problems) - 1
-        hint = f" (and {more:,} more)" if more else ""
-        super().__init__(f"{first.message}{hint}", file=first.file, line=first.line, column=first.column)
-        self.problems = problems[:MOST_PROBLEMS]
-        self.left_out = len(problems) - len(self.problems)
-        """Number of problems beyond MOST."""
-
-    @property
-    def lines(self) -> list[str]:
-        """The reported problems, and the number of those left out."""
-        more = [f"{self.file}: and {self.left_out:,} more"] if self.left_out else []
-        return [*map(str, self.problems), *more]
-
+from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, SuiteProblem, marked, references_in
 
 SHOWN = 60
 """Maximum length of a word in a message."""

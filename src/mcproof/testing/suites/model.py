@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
-from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.core.errors import InputError, McproofError, UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import files_below, start_of_file
 from mcproof.testing.suites.snapshots import Mask
@@ -390,3 +390,39 @@ def named_tests(tests: Iterable[SuiteTest], names: Iterable[str], file: str) -> 
         if name not in existing:
             raise InputError(f"no test `{name}`{nearest(name, existing)}", file=file)
     return [test for test in tests if test.name in set(names)]
+
+
+MOST_PROBLEMS = 50
+"""Maximum number of problems reported."""
+
+
+class SuiteProblem(NamedTuple):
+    """A mistake in a suite, with its location."""
+
+    file: str
+    line: int | None
+    column: int | None
+    message: str
+
+    def __str__(self) -> str:
+        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return f"{location}: {self.message}"
+
+
+class SuiteError(McproofError):
+    """An invalid suite; its message is the first problem."""
+
+    def __init__(self, problems: list[SuiteProblem]) -> None:
+        first = problems[0]
+        more = len(problems) - 1
+        hint = f" (and {more:,} more)" if more else ""
+        super().__init__(f"{first.message}{hint}", file=first.file, line=first.line, column=first.column)
+        self.problems = problems[:MOST_PROBLEMS]
+        self.left_out = len(problems) - len(self.problems)
+        """Number of problems beyond MOST."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The reported problems, and the number of those left out."""
+        more = [f"{self.file}: and {self.left_out:,} more"] if self.left_out else []
+        return [*map(str, self.problems), *more]

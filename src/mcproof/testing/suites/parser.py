@@ -23,8 +23,6 @@ from mcproof.testing.suites.entries import (
 from mcproof.testing.suites.loading import (
     SHOWN,
     Fields,
-    SuiteError,
-    SuiteProblem,
     load,
     members_of,
     nodes_of,
@@ -40,7 +38,9 @@ from mcproof.testing.suites.model import (
     ServerEntry,
     Step,
     Suite,
+    SuiteError,
     SuiteLocation,
+    SuiteProblem,
     SuiteTest,
 )
 from mcproof.testing.suites.paths import quality_refusal, refusal

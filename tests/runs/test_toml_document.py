@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.core.errors import ConfigError
-from mcproof.core.text.toml_document import DEEPEST, Path, decode, parse, positions
+from mcproof.runs.toml_document import DEEPEST, Path, decode, parse, positions
 
 
 def refusal(text: str) -> ConfigError:
