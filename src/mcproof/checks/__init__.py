@@ -11,8 +11,7 @@ and model APIs, as data in `clients/profiles.json`; `texts` finds what a text te
 for frameworks. How a result is written is in `report`, which rules a run uses is decided in `runs.planning`.
 
 Public modules: advisories, baseline, behaviour.capability_tables, behaviour.effects, clients.constraints,
-clients.fix, clients.hits, clients.profiles, clients.view, clients.verdicts, diff.changes, diff.drift,
-diff.items, diff.lock, engine, findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, reporting,
-rule, rulebook, rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust,
-subjects, texts.tool_graph.
+clients.fix, clients.hits, clients.profiles, clients.verdicts, diff.items, diff.lock, engine, findings, fixes,
+fixes.snippets, fixes.source, ignores, reporting, rule, rulebook, scores.descriptions, scores.grade, scores.polish,
+scores.tokens, scores.trust, subjects, texts.tool_graph.
 """

@@ -142,7 +142,7 @@ def _current(target: LoadedTarget) -> LoadedTarget:
     if not target.source.folder or target.catalog.source is None:
         return target
     from mcproof.source.pipeline import rediscover
-    from mcproof.targets.source_projects import catalog_of
+    from mcproof.targets.folders import catalog_of
 
     found = rediscover(target.catalog.source, {})
     return target if found is None else target._replace(catalog=catalog_of(found, target.catalog.name))

@@ -359,7 +359,7 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
     if source.catalog is not None:
         return source.catalog
     if source.is_source:
-        from mcproof.targets.source_projects import read_source
+        from mcproof.targets.folders import read_source
 
         return read_source(source.name, whole=whole)
     from mcproof.targets.snapshots import NoCatalogError, read_snapshot

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from mcproof.checks.clients.constraints import KINDS, SERVER_KINDS, TOOL_KINDS, in_a_sentence, parameters_of
-from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, Source, choose_clients, known_profiles, problem_of
+from mcproof.checks.clients.profiles import (
+    EFFECTS,
+    Constraint,
+    Profile,
+    Source,
+    choose_clients,
+    known_profiles,
+    problem_of,
+)
 from mcproof.checks.rules.compat.table import CLIENT_RULES
 
 FACTS = [

@@ -18,8 +18,8 @@ from mcproof.checks.clients.verdicts import (
     improvements,
     judge_clients,
 )
-from mcproof.targets.snapshots import read_snapshot
 from mcproof.checks.rules.compat.table import CLIENT_RULES
+from mcproof.targets.snapshots import read_snapshot
 
 
 def hit(tool: str | None, rule: str, effect: str = "tool_dropped") -> BrokenConstraint:
