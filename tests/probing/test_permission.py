@@ -169,6 +169,11 @@ REFUSED = [
     judged("add", item_id=N, quantity=N),
     judged("add", a=S, b=S),
     judged("add"),
+    # agent nouns of verbs that execute or change, and lists that end in a verb with an object
+    judged("expression_evaluator", "Evaluates an expression.", expression=S),
+    judged("file_writer", path=S, content=S),
+    judged("random_image", "Generate a random image."),
+    judged("find_users", "Finds users, groups, and updates them."),
     # unknown
     *map(judged, ["x", "updates", "runtime_version", "frobnicate", "查询天气", "holeWetter", "browser_snapshot"]),
     judged("trip", "Plan a trip."),
@@ -210,6 +215,14 @@ GRANTED = [
     judged("docs", "[Beta] Quickly look up a page of the documentation."),
     judged("web", "Performs a web search."),
     judged("places", "Forward geocode addresses."),
+    # agent nouns, random values, denials, and nouns that are also verbs
+    judged("unit_converter", "Convert between units.", value=N, from_unit=S, to_unit=S),
+    judged("percentage_calculator", "Percentages.", value=N, percent=N),
+    judged("text_analyzer", "Statistics of a text.", text=S),
+    judged("random_int", "Generate a random integer between low and high.", low="integer", high="integer"),
+    judged("generate_random_string", "Generates a random string.", length="integer"),
+    judged("get_token_code", "Returns the source code of a token. Does not write to disk.", symbol=S),
+    judged("find_similar", "Find similar items to a given item, decision, or update.", item=S),
     # executing verbs whose effect the name or the sentence states
     judged("list_topics", "Execute the `list_topics` operation."),
     judged("query", "Run a read-only SQL query", sql=S),

@@ -25,6 +25,35 @@ def tool(name: str, description: str = "", parameters: str = "", **annotations: 
     return Tool({**fields, "annotations": annotations}, "/tools/0")
 
 
+def test_what_a_description_denies_is_no_capability() -> None:
+    assert found("make_token", "Make a token.\n\nReturns its source. Does not write to disk.", "name") == set()
+    assert found("make_token", "Make a token. Writes it to disk.", "name") == {"write_files"}
+    assert found("read_page", "Read a page without saving it to a file.", "url") <= {"network_access"}
+
+
+def test_a_vault_of_assets_and_a_budget_are_neither_secrets_nor_payments() -> None:
+    assert found("stellar-vault", "Make a tokenized vault that issues shares for an asset.", "name") == set()
+    assert found("hashicorp-vault", "A vault of secrets.", "name") == {"access_credentials"}
+    assert found("create_transaction", "Creates a new transaction in your budget.", "account amount") == set()
+    assert found("create_transaction", "Creates a transaction on chain.", "to amount") == {"financial_action"}
+
+
+def test_a_link_to_a_file_is_not_the_file() -> None:
+    assert found("unlink_file", "Remove a file link from an item.", "item_id file_path") == set()
+    assert found("unlink_file", "Remove a file.", "file_path") == {"write_files", "delete_data"}
+
+
+def test_raw_sql_and_exports_to_a_file_are_effects() -> None:
+    assert "delete_data" in found("query", "Execute a raw SQL query on the database.", "sql")
+    assert "delete_data" not in found("query", "Execute a read-only SQL query.", "sql")
+    assert "write_files" in found("export_history", "Export operation history to a file.", "format")
+
+
+def test_moving_a_part_of_a_document_overwrites_nothing() -> None:
+    slide = tool("move_slide", "Move a slide from one position to another within a presentation.", "file_path at")
+    assert [match.is_overwriting for match in capabilities_of(slide)] == [False]
+
+
 CAN = {
     "execute_code": [
         ("run_command", "Run a command on the host.", "command"),

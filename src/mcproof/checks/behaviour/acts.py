@@ -13,7 +13,7 @@ from typing import Any, Literal
 from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
+from mcproof.core.text.english import first_sentence, lead_end, verb_forms, without_negations, word_set, words_of
 
 LEAST_LETTERS, LONGEST_COMPARED_NAME, MOST_PAIRS = 8, 100, 200
 """The least length of names that may differ in one character; the longest name and the most pairs considered."""
@@ -191,7 +191,7 @@ def text_of(tool: Tool) -> ToolText:
     return ToolText(
         words=words,
         acts=acts,
-        sentences=[sentence.lower() for sentence in sentences],
+        sentences=[without_negations(sentence).lower() for sentence in sentences],
         opening=" ".join(sentences[:1]).partition(" ")[2],
         parameters=parameters,
         read_only=hints.get("readOnlyHint") is True,

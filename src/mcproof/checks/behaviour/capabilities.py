@@ -62,6 +62,8 @@ class ActPattern(NamedTuple):
     sources: tuple[Source, ...] = ("name", "description", "schema")
     unless: frozenset[str] = _NONE
     """Words that must not be in the object."""
+    not_about: frozenset[str] = _NONE
+    """Words that must not be in the name or in the first sentence."""
 
     def fits(self, act: Act, text: ToolText) -> bool:
         """Whether an act has everything that the pattern needs."""
@@ -72,6 +74,7 @@ class ActPattern(NamedTuple):
             and (self.heads is None or act.head in self.heads)
             and (self.targets is None or not self.targets.isdisjoint(act.target or ("",)))
             and self.unless.isdisjoint(act.object)
+            and self.not_about.isdisjoint(text.first_words)
             and (self.parameters is None or not self.parameters.isdisjoint(text.parameter_words))
             and (self.about is None or not self.about.isdisjoint(text.first_words))
         )
@@ -292,6 +295,11 @@ SECRETS = word_set(
 NOTES = word_set("file files markdown note notes obsidian")
 """Words of tools for a vault that holds notes rather than secrets."""
 SECRET_STORES = word_set("credentials keychain secrets vault")
+LINKS = word_set("association associations link links relation relations")
+ASSETS = word_set("asset assets deposits erc shares staking tokenized yield")
+"""Words of tools for a vault that holds assets of a blockchain."""
+BOOKKEEPING = word_set("accounting bookkeeping budget budgets budgeting expense expenses journal ledger track tracker")
+"""Words of tools that record what was paid elsewhere."""
 SECRET_PAIRS = frozenset(
     [
         *product(word_set("access api encryption private secret signing ssh deploy master"), ("key", "keys")),

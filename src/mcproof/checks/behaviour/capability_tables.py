@@ -29,6 +29,7 @@ from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import word_set, words_of
 
 _READ_ONLY = re.compile(r"(?<!not )(?<!non-)\bread[- ]?only\b|\bselect\b(?! an?\b)", re.IGNORECASE)
+_ANY_SQL = re.compile(r"\b(?:raw|any|arbitrary|custom) (?:\w+ )?sql\b", re.IGNORECASE)
 _WRITING_SQL = re.compile(r"\b(?:INSERT|UPDATE|DELETE|DROP|ALTER|TRUNCATE)\b|\b(?:DDL|DML|write quer)", re.IGNORECASE)
 
 
@@ -49,7 +50,7 @@ def access_credentials(text: ToolText) -> Iterator[CapabilityMatch]:
             for name in parameters_with(text, capabilities.SECRET_PARAMETERS):
                 yield by_parameter("access_credentials", name, "takes a secret to log in")
     if named is None:
-        for word in capabilities.SECRET_STORES.intersection(text.words):
+        for word in capabilities.SECRET_STORES.intersection(text.words if not _holds_assets(text) else ()):
             yield by_word("access_credentials", word)
     is_read = named is None or named.is_reading
     if text.words == ["printenv"] or (is_read and (text.words[-1:] == ["env"] or text.words[-2:] == ["env", "file"])):
@@ -69,8 +70,10 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
         if not capabilities.AFTER_SECRETS.issuperset(rest[:end]):
             continue
         pair = (words[at - 1] if at else "", word)
-        is_of_notes = word == "vault" and not capabilities.NOTES.isdisjoint(text.first_words)
-        if word in capabilities.SECRETS and not is_of_notes:
+        is_other_vault = word == "vault" and (
+            not capabilities.NOTES.isdisjoint(text.first_words) or _holds_assets(text)
+        )
+        if word in capabilities.SECRETS and not is_other_vault:
             return word
         if pair in capabilities.SECRET_PAIRS:
             return "_".join(pair)
@@ -79,6 +82,11 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
         if is_first_token and any(login in text.opening.lower() for login in capabilities.LOGINS):
             return word
     return None
+
+
+def _holds_assets(text: ToolText) -> bool:
+    """Whether a vault of the tool is one of a blockchain."""
+    return not capabilities.ASSETS.isdisjoint(text.first_words)
 
 
 # Administration
@@ -130,9 +138,18 @@ def delete_data(text: ToolText) -> Iterator[CapabilityMatch]:
         yield from _runs_sql(text)
 
 
+def _is_about_link(act: Act, text: ToolText) -> bool:
+    """Whether only a link goes: "Remove a file link from an item", also as `unlink_file`."""
+    return act.head in capabilities.LINKS or (
+        act.verb == "unlink" and any(other.head in capabilities.LINKS for other in text.acts)
+    )
+
+
 def _is_loss(act: Act, text: ToolText) -> bool:
     """Whether a verb that often only undoes something loses data here."""
     words = set(act.object)
+    if _is_about_link(act, text):
+        return False
     if act.verb == "drop":
         return not capabilities.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
     if act.source == "schema" or not capabilities.NO_DATA.isdisjoint(words):
@@ -149,7 +166,8 @@ def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
     writes = _WRITING_SQL.search(about) is not None
     if (_READ_ONLY.search(about) is not None and not writes) or not text.parameters:
         return
-    if text.name_act is not None and text.name_act.is_reading and not text.destructive:
+    is_any = _ANY_SQL.search(about) is not None
+    if text.name_act is not None and text.name_act.is_reading and not (text.destructive or is_any):
         return
     for act in text.acts:
         words = {*act.object, *(text.words if act.source == "name" else ())}
@@ -190,7 +208,12 @@ _PAYMENT = (
     ActPattern(capabilities.PROMPTING, heads=word_set("intent link session"), objects=capabilities.MONEY),
     ActPattern(word_set("cancel create execute place submit"), heads=word_set("order orders")),
     ActPattern(word_set("send sign submit"), heads=word_set("transaction transactions")),
-    ActPattern(word_set("create execute submit"), heads=word_set("transaction"), parameters=capabilities.CURRENCY),
+    ActPattern(
+        word_set("create execute submit"),
+        heads=word_set("transaction"),
+        parameters=capabilities.CURRENCY,
+        not_about=capabilities.BOOKKEEPING,
+    ),
     ActPattern(capabilities.MOVING_MONEY, objects=capabilities.CURRENCY),
     ActPattern(capabilities.MOVING_MONEY - {"send"}, parameters=word_set("amount")),
     ActPattern(word_set("invoice"), sources=("name",)),
@@ -279,7 +302,7 @@ _SAVED = re.compile(
 )
 """The description of a parameter that names a file to write."""
 _SAVES = re.compile(
-    r"\b(?:saves?|writes?|saved|written)\b (?:\w+ ){0,4}?(?:to|in|into|as) "
+    r"\b(?:saves?|writes?|exports?|dumps?|saved|written|exported)\b (?:\w+ ){0,4}?(?:to|in|into|as) "
     r"(?:\w+ ){0,3}?(?:files?|disk|folder|directory|\$\w+)\b"
     r"|\bsaves? (?:\w+ ){0,2}(?:file|directory)\b"
 )
@@ -290,6 +313,8 @@ def write_files(text: ToolText) -> Iterator[CapabilityMatch]:
     is_remote = _is_remote(text)
     stated = [act for act in effects(text) if act.source != "schema"]
     for act in stated:
+        if _is_about_link(act, text):
+            continue
         if act.verb in capabilities.FILE_COMMANDS or (not is_remote and _writes_file(act, text)):
             yield by_act("write_files", act, is_overwriting=act.verb in capabilities.OVERWRITING)
     if is_remote:
@@ -298,7 +323,8 @@ def write_files(text: ToolText) -> Iterator[CapabilityMatch]:
         phrase = _SAVES.search(sentence)
         if phrase is not None:
             yield by_word("write_files", phrase[0], "description")
-    changing = next((act for act in stated if act.verb in capabilities.CHANGING_DOCUMENTS), None)
+    changes = (act for act in stated if act.verb in capabilities.CHANGING_DOCUMENTS and not _is_about_link(act, text))
+    changing = next(changes, None)
     for name in text.parameters:
         words = words_of(name)
         if not capabilities.FILE_PARAMETERS.isdisjoint(words[-1:]) or words[-2:] == ["save", "to"]:
@@ -325,7 +351,8 @@ def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Ac
     elif changing is None or not capabilities.READ_PARAMETERS.isdisjoint(words):
         return
     elif _is_document(text, words, described):
-        verb, is_overwriting = changing.verb, changing.verb in capabilities.OVERWRITING
+        # To move a part of a document, such as a slide, overwrites nothing.
+        verb, is_overwriting = changing.verb, changing.verb in capabilities.OVERWRITING - {"move"}
         why = f"`{verb}` in {WHERE[changing.source]}, and its parameter `{name}` names the file"
         yield CapabilityMatch("write_files", f"{verb}_{name}", "schema", why, is_overwriting=is_overwriting)
 

@@ -13,7 +13,15 @@ from typing import Any
 
 from mcproof.core.catalog.model import Tool
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
+from mcproof.core.text.english import (
+    agent_verb_forms,
+    first_sentence,
+    lead_end,
+    verb_forms,
+    without_negations,
+    word_set,
+    words_of,
+)
 
 DESTRUCTIVE = word_set(
     "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "
@@ -202,7 +210,11 @@ def effect_of(tool: Tool) -> ToolEffect | None:
 
 
 def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
+    if words[:1] == ["random"] and COSTLY.isdisjoint(words):
+        return ToolEffect(False, "`random` in its name")
     for number, word in enumerate(words):
+        if number and number == len(words) - 1:  # `unit_converter`
+            word = next((verb for verb in agent_verb_forms(word) if verb in _READS | _MAKES), word)  # noqa: PLW2901
         rest = words[number + 1 :]
         if rest and (word, rest[0]) in PHRASES:
             return ToolEffect(True, f"`{word} {rest[0]}` in its name")
@@ -242,6 +254,8 @@ def _second_verb(verb: str, rest: list[str], *, is_first: bool) -> str | None:
 
 def _only_makes(verb: str, made_of: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool converts, extracts or draws values without another effect."""
+    if verb in DRAWING and "random" in made_of[:4] and COSTLY.isdisjoint(made_of):
+        return True
     products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
     has_units = verb in CONVERTING and not UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
@@ -323,7 +337,9 @@ def _joined(tokens: list[str]) -> list[str]:
 def _conjoined(tokens: list[str]) -> str | None:
     """The changing verb after a conjunction, in the form of the first verb: "Fetches a page and saves it"."""
     is_base = _stem(tokens[0]) == tokens[0]
-    for before, after in pairwise(tokens):
+    # "Find what is similar to an item, a decision, or update": the last of a list of nouns has no object.
+    is_list = len(tokens) > 3 and tokens[-3] == "," and tokens[-2] in CONJUNCTIONS
+    for before, after in pairwise(tokens[:-1] if is_list else tokens):
         stem = _stem(after)
         is_changing = before in CONJUNCTIONS and stem in _NEVER_NOUNS
         if is_changing and (stem == after) == is_base and not after.endswith("ing"):
@@ -360,7 +376,7 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
     has_other_verb = any(word in (_READS | _MAKES) - {"query"} for word in words)
     if code is not None and not has_other_verb and not _is_stated_read_only(first_sentence(text)):
         return ToolEffect(True, f"its parameter `{code}`")
-    described = [text, *(_description(schema) for schema in parameters.values())]
+    described = [without_negations(said) for said in (text, *map(_description, parameters.values()))]
     written = next((match[0] for description in described if (match := _WRITES.search(description)) is not None), None)
     return ToolEffect(True, f"`{' '.join(written.split())}` in a description") if written is not None else None
 

@@ -40,6 +40,26 @@ def lead_end(sentence: str) -> int:
     return match.end() if match is not None else 0
 
 
+_NEGATED = re.compile(
+    r"\b(?:(?:do|does|did|is|are|will|can|must|should)(?:n't| not)|cannot|won't|never|not|without|nor)\b[^.;:!?\n]*",
+    re.IGNORECASE,
+)
+
+
+def without_negations(text: str) -> str:
+    """A text without what it denies: "Returns the page. Does not write to disk." says nothing about a disk."""
+    return _NEGATED.sub(" ", text)
+
+
+def agent_verb_forms(noun: str) -> Iterator[str]:
+    """What the verb of an agent noun may be: `convert` and `converte` for `converter`, `calculate` for `calculator`."""
+    if len(noun) > 5 and noun.endswith(("er", "or")):
+        base = noun[:-2]
+        yield from (base, f"{base}e")
+        if base[-1] == base[-2]:  # `planner`
+            yield base[:-1]
+
+
 def verb_forms(word: str) -> Iterator[str]:
     """Yield the words that may be the base form of a verb: `lists`, `list`."""
     yield word
