@@ -23,7 +23,7 @@ from mcproof.checks.scores.grade import Grade, NotJudged
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
 from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
-from mcproof.cli.help import USES, all_commands
+from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMAND_GROUPS
 from mcproof.core.errors import Notice, Untested
 from mcproof.probing.outcomes import Cell, Failure, NegativePathCounts, ProbeResult, Promises
@@ -31,8 +31,9 @@ from mcproof.report.formats import FORMATS
 from mcproof.report.grids import KIND_WORDS
 from mcproof.report.listings import ListedParameter, newest_date
 from mcproof.runs.codec import definition_of
+from mcproof.runs.conclusion import Conclusion
 from mcproof.runs.records import FindingRecord, FixRecord
-from mcproof.runs.results import AppliedConfiguration, Descriptions, Trouble
+from mcproof.runs.results import AppliedConfiguration, Descriptions, Edit, Trouble
 from mcproof.services.store.queries import PastRun
 from mcproof.testing.outcomes import TestFailure, TestResult
 
@@ -53,7 +54,9 @@ NAMES: dict[type, str] = {
     ClientGain: "gain",
     ClientOutcome: "client",
     CodeHelp: "code_help",
+    Conclusion: "conclusion",
     Descriptions: "descriptions",
+    Edit: "next_edit",
     Failure: "failure",
     FindingRecord: "finding",
     FixRecord: "fix",
@@ -85,25 +88,31 @@ def _named(*kinds: type) -> dict[str, type]:
 
 TYPES: dict[str, dict[str, type]] = {
     "baseline": {"properties/entries/items": BaselineEntry},
-    "compat": _named(Trouble, FindingRecord, FixRecord, NotJudged, BrokenConstraint, ClientGain, Improvement),
+    "check": _named(Conclusion, Edit, Trouble, FindingRecord, FixRecord, Grade, NotJudged),
+    "compat": _named(
+        Conclusion, Trouble, FindingRecord, FixRecord, NotJudged, BrokenConstraint, ClientGain, Improvement
+    ),
+    "diff": _named(Conclusion),
     "error": _named(Trouble),
-    "fuzz": _named(Trouble, FindingRecord, FixRecord, Failure),
-    "grade": _named(Trouble, FindingRecord, FixRecord, NotJudged),
+    "fuzz": _named(Conclusion, Trouble, FindingRecord, FixRecord, Failure),
+    "grade": _named(Conclusion, Trouble, FindingRecord, FixRecord, NotJudged),
     "history": {"$defs/run": PastRun},
-    "lint": _named(Trouble, FindingRecord, FixRecord, NotJudged),
+    "lint": _named(Conclusion, Trouble, FindingRecord, FixRecord, NotJudged),
     "probe": {
-        **_named(Trouble, FindingRecord, FixRecord, ProbeResult),
+        **_named(Conclusion, Trouble, FindingRecord, FixRecord, ProbeResult),
         "$defs/probe/properties/negative_path": NegativePathCounts,
     },
     "prove": {
-        **_named(Trouble, FindingRecord, FixRecord, ProbeResult, Cell),
+        **_named(Conclusion, Trouble, FindingRecord, FixRecord, ProbeResult, Cell),
         "$defs/prove/properties/negative_path": NegativePathCounts,
         "$defs/prove/properties/promises": Promises,
     },
     # A finding of a run report may also be a change, and has members that only renderers need.
-    "run": _named(*(kind for kind in NAMES if kind is not FindingRecord)),
-    "scan": _named(Trouble, FindingRecord, FixRecord, NotJudged, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
-    "tests": _named(Trouble, TestResult, TestFailure),
+    "run": _named(*(kind for kind in NAMES if kind not in (FindingRecord, Conclusion))),
+    "scan": _named(
+        Conclusion, Trouble, FindingRecord, FixRecord, NotJudged, Trust, RuleOutcome, Action, ToolGraph, ToolEdge
+    ),
+    "tests": _named(Conclusion, Trouble, TestResult, TestFailure),
     "tools": {"$defs/parameter": ListedParameter},
 }
 """The parts of published schemas that follow from types, by their place in the schema. The rest is written by hand."""
@@ -142,7 +151,7 @@ def clients_page(profiles: Sequence[Profile]) -> str:
         "# Clients",
         "",
         f"The {len(profiles)} profiles of [`mcproof compat`](compat.md), with {facts} facts. "
-        "`mcproof clients NAME` shows the facts about one, with sources and dates.",
+        "`mcproof explain clients NAME` shows the facts about one, with sources and dates.",
         "",
         "| id | name | kind | passes tools on to | facts | checked | newest fact |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -189,9 +198,6 @@ def _overview() -> Iterator[str]:
         yield from (f"| {title} | |", "| --- | --- |")
         yield from (f"| [{name}](#{name}) | {summary} |" for name, (_, summary) in commands.items())
         yield ""
-    yield from ("| Use | when |", "| --- | --- |")
-    yield from (f"| [{name}](#{name}) | {when} |" for name, when in USES.items())
-    yield ""
 
 
 def _section(command: Command) -> Iterator[str]:

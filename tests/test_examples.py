@@ -71,7 +71,7 @@ def test_the_suite_of_the_example_server_passes() -> None:
     assert done.returncode == 0
     assert done.stderr.startswith(b"mcproof: mcproof.yaml:6: weather writes non-protocol text to stdout")
     assert done.stderr.count(b"\n") == 1
-    assert done.stdout.endswith(b"5 tests: 5 passed\n")
+    assert done.stdout.decode().endswith("5 tests: 5 passed\n✓ passed: all 5 tests passed\n")
 
 
 @pytest.mark.slow

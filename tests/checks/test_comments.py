@@ -401,7 +401,7 @@ def test_a_rule_that_failed_makes_no_comment_unused(tmp_path: Path, broken_rule:
 @pytest.mark.parametrize(
     ("comment", "message"),
     [
-        ("ignore[SHC-001]", "unknown rule `SHC-001` (did you mean `SCH-001`?); `mcproof rules` lists them all"),
+        ("ignore[SHC-001]", "unknown rule `SHC-001` (did you mean `SCH-001`?); `mcproof explain rules` lists them all"),
         ("ignore[]", "`ignore[]` names no rule, so it suppresses nothing"),
         ("ignore-file[ , ]", "`ignore-file[ , ]` names no rule, so it suppresses nothing"),
         ("ignore[SCH-001 why", "`ignore[SCH-001 why` has no closing bracket, so it suppresses nothing"),

@@ -1,4 +1,4 @@
-"""`mcproof advisories`, and what `scan` makes of the software of a server."""
+"""`mcproof explain advisories`, and what `scan` makes of the software of a server."""
 
 from __future__ import annotations
 

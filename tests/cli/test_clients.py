@@ -1,4 +1,4 @@
-"""`mcproof clients`, and clients in the configuration and in `lint`."""
+"""`mcproof explain clients`, and clients in the configuration and in `lint`."""
 
 from __future__ import annotations
 

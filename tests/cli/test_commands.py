@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 import mcproof
 from mcproof.cli.main import COMMANDS as SUMMARIES
-from mcproof.cli.main import command_named
+from mcproof.cli.main import RENAMED, command_named
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("lint", "schema-lint", "grade", "rules", "explain", "demo")
+COMMANDS = ("check", "lint", "schema-lint", "grade", "explain", "demo")
 
 
 @pytest.fixture
@@ -259,8 +260,7 @@ def test_an_unknown_command_that_resembles_nothing_lists_all() -> None:
         (["lint", "x.json", "--form", "json"], "--form"),
         (["lint", "x.json", "--fail-on", "sometimes"], "--fail-on"),
         (["lint", "x.json", "--ruleset"], "--ruleset"),
-        (["explain"], "ID"),
-        (["explain", "SCH-001", "SCH-002"], "SCH-002"),
+        (["explain", "SCH-001", "SCH-002"], "one at a time: `mcproof explain SCH-001`"),
         (["rules", "strict"], "strict"),
         (["grade", "x.json", "--min-grade"], "--min-grade"),
     ],
@@ -293,3 +293,20 @@ def test_a_diff_exits_1_as_it_leaves_every_finding_where_it_is(tmp_path: Path) -
     path.write_text('[{"name": "a", "inputSchema": {"type": "object", "properties": {}}}]')
     assert run("schema-lint", str(path), "--diff").returncode == 1
     assert run("schema-lint", str(path), "--fix").returncode == 0
+
+
+def test_old_names_go_on_working_and_are_not_listed() -> None:
+    assert run("rules").stdout == run("explain", "rules").stdout
+    assert run("clients", "cursor").stdout == run("explain", "clients", "cursor").stdout
+    assert run("advisories", "mcp-remote").stdout == run("explain", "advisories", "mcp-remote").stdout
+    assert run("schema").stdout == run("validate", "--schema").stdout
+    assert json.loads(run("explain", "rules", "--format", "json").stdout) == json.loads(
+        run("rules", "--format", "json").stdout
+    )
+    for name in RENAMED:
+        assert f"\n  {name} " not in run("--help").stdout
+
+
+def test_explain_alone_lists_what_it_explains() -> None:
+    shown = run("explain").stdout
+    assert all(f"mcproof explain {name}" in shown for name in ("rules", "clients", "advisories", "strict"))

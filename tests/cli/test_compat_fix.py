@@ -39,11 +39,10 @@ def test_the_fixed_catalog_is_printed_and_what_is_left_is_explained(file: Path) 
     ping, tree = json.loads(done.stdout)["tools"]
     assert ping["inputSchema"] == {"type": "object", "properties": {}}
     assert tree["inputSchema"]["properties"]["name"] == {"type": "string"}
-    assert done.returncode == 1
+    assert done.returncode == 0, "what breaks in a client is an error only if the client is named"
     assert done.stderr == (
         f"{file}: fixed 2 findings; left for the author: CMP-030 1\n"
         "  CMP-030 not auto-fixable: the `$ref` is recursive (store)\n"
-        "mcproof: failed: 1 error (gate: errors)\n"
     )
     assert file.read_bytes() == before
 
@@ -66,7 +65,7 @@ def test_a_diff_shows_the_edits_and_every_finding_counts(tmp_path: Path) -> None
     file = write(tmp_path, PING)
     before = file.read_bytes()
 
-    done = run("compat", str(file), "--diff")
+    done = run("compat", str(file), "--diff", "--fail-on", "warning")
 
     assert [line for line in done.stdout.splitlines() if line[0] in "+-"][2:] == [
         '-        "type": "object"',

@@ -68,7 +68,7 @@ def _bash(cwd: Path, *words: str) -> list[str]:
 
 def test_bash_offers_every_command(tmp_path: Path) -> None:
     assert _bash(tmp_path, "mcproof", "") == [*COMMANDS, "--help", "--version"]
-    assert _bash(tmp_path, "mcproof", "sch") == ["schema-lint", "schema"]
+    assert _bash(tmp_path, "mcproof", "sch") == ["schema-lint"]
 
 
 def test_bash_offers_the_options_of_the_command_and_no_others(tmp_path: Path) -> None:

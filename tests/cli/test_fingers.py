@@ -201,7 +201,6 @@ def test_the_item_of_a_source_file_is_requested_from_its_server(project: Path) -
     ("typed", "meant"),
     [
         ("test", "run"),
-        ("check", "lint"),
         ("fix", "schema-lint --fix"),
         ("version", "--version"),
         ("Test", "run"),
@@ -214,20 +213,29 @@ def test_commands_of_other_tools_are_known(typed: str, meant: str) -> None:
     assert f"unknown command `{typed}` (did you mean `{meant}`?)" in fails(typed, "x.json")
 
 
-@pytest.mark.parametrize(
-    ("typed", "works"),
-    [
-        (["server.py"], "mcproof lint server.py"),
-        (["tools.json", "--format", "text"], "mcproof lint tools.json --format text"),
-        (["."], "mcproof lint ."),
-        (["https://host/mcp"], "mcproof lint https://host/mcp"),
-        (["--", "python", "server.py"], "mcproof lint -- python server.py"),
-        (["python", "server.py"], "mcproof lint -- python server.py"),
-    ],
-    ids=" ".join,
-)
-def test_a_target_without_a_command_gets_one(project: Path, typed: list[str], works: str) -> None:
-    assert f"did you mean `{works}`?" in fails(*typed, cwd=project)
+@pytest.mark.parametrize("typed", [["server.py"], ["tools.json", "--format", "text"], ["."], ["sub"]], ids=" ".join)
+def test_a_target_without_a_command_is_checked(project: Path, typed: list[str]) -> None:
+    (project / "sub").mkdir()
+    write(project / "sub" / "tools.json", [CLEAN_TOOL])
+    assert run(*typed, cwd=project).stdout == run("check", *typed, cwd=project).stdout != ""
+
+
+def test_a_command_of_a_server_without_a_command_of_ours_gets_one(project: Path) -> None:
+    works = "did you mean `mcproof check -- python server.py`?"
+    assert works in fails("python", "server.py", cwd=project)
+
+
+def test_the_name_of_a_command_wins_over_a_folder_and_a_near_miss_stays_an_error(project: Path) -> None:
+    for name in ("demo", "lin", "grades"):
+        (project / name).mkdir()
+        write(project / name / "tools.json", [CLEAN_TOOL])
+    assert "Fix first" not in run("completion", "bash", cwd=project).stdout
+    for name, meant in (("lin", "lint"), ("grades", "grade")):
+        said = fails(name, cwd=project)
+        assert (
+            f"unknown command `{name}` (did you mean `{meant}`?); `mcproof check {name}` checks what is there" in said
+        )
+    assert run("./lin", cwd=project).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -272,8 +280,11 @@ def test_help_has_groups_and_ends_with_examples() -> None:
     options = ["Calls", "Failing and configuration", "Output", "Store", "Live servers", "Authorization"]
     assert titles == ["Arguments", *options, "Help", "Examples"]
     overview = run("--help").stdout
-    for each in ("Check a catalog:", "Test a live server:", "Use this when:", "  fuzz         you look for crashes"):
+    for each in ("Start here:", "Look at a server:", "  check        say on one screen"):
         assert each in overview
+    assert len(overview.splitlines()) <= 60
+    first = [line.split()[0] for line in overview.partition("Start here:\n")[2].splitlines()[:5]]
+    assert first == ["check", "lint", "prove", "run", "explain"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

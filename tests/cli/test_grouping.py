@@ -126,7 +126,7 @@ def test_statistics_count_the_findings_of_all_targets_by_rule(habit: str, shared
 def test_statistics_of_a_clean_catalog_are_one_line(tmp_path: Path) -> None:
     name = write(tmp_path / "x.json", {"tools": [CLEAN_TOOL]})
     done = run("lint", name, "--statistics")
-    assert (done.returncode, done.stdout) == (0, "no findings in 1 target\n")
+    assert (done.returncode, done.stdout) == (0, "no findings in 1 target\n✓ passed: no findings (gate: errors)\n")
 
 
 def test_statistics_are_text(habit: str) -> None:

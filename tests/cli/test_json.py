@@ -44,6 +44,7 @@ OPTIONAL = {
     "lint": {"not_judged", "notices", "polish", "suppressed"},
     "grade": {"descriptions", "not_judged", "notices"},
     "compat": {"not_judged", "notices", "suppressed"},
+    "check": {"grade_withheld", "not_judged", "notices", "suppressed"},
     "clients": set(),
     "error": {"target", "trust", "tool_graph", "gates", "findings", "summary", "notices"},
     "rules": set(),
@@ -51,8 +52,10 @@ OPTIONAL = {
     "config": set(),
     "run": {
         "repairs",
+        "check",
         "code_help",
         "not_judged",
+        "reached",
         "tool_graph",
         "twins",
         "response",
@@ -77,7 +80,7 @@ OPTIONAL = {
     },
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
-    "fuzz": {"injection", "notices", "response", "suppressed"},
+    "fuzz": {"reached", "injection", "notices", "response", "suppressed"},
     "tests": {"detail", "notices"},
     "validate": {"error"},
     "diff": set(),
@@ -218,8 +221,11 @@ def test_a_critical_keeps_its_word_and_is_an_error(catalog: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["lint", "schema-lint"])
-def test_a_clean_catalog_gives_an_empty_list(clean: str, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "gate"),
+    [("lint", "no findings (gate: errors)"), ("schema-lint", "no findings (gate: all findings)")],
+)
+def test_a_clean_catalog_gives_an_empty_list(clean: str, command: str, gate: str) -> None:
     done = run(command, clean, "--format", "json")
     assert done.returncode == 0
     assert document_of(done, "lint") == {
@@ -227,6 +233,7 @@ def test_a_clean_catalog_gives_an_empty_list(clean: str, command: str) -> None:
         "target": clean,
         "findings": [],
         "summary": {"errors": 0, "warnings": 0, "notes": 0, "by_rule": {}},
+        "conclusion": {"outcome": "passed", "judged": 1, "of": 1, "because": gate},
     }
 
 
@@ -311,7 +318,6 @@ def test_explain_prints_a_fault() -> None:
         ["schema-lint", "--format", "json", "--write", "x.json"],
         ["grade", "--format", "json", "--min-grade", "E", "x.json"],
         ["explain", "--format", "json", "nonsense"],
-        ["explain", "--format", "json"],
         ["rules", "--format", "json", "nonsense"],
     ],
     ids=" ".join,

@@ -251,7 +251,8 @@ def test_a_server_is_compared_with_what_it_was(tmp_path: Path) -> None:
 def test_two_addresses_are_compared() -> None:
     with serve("json") as old, serve("events") as new:
         done = run("diff", old.url, new.url)
-    assert (done.returncode, done.stdout) == (0, f"✓ no changes from {old.url} to {new.url}\n")
+    same = f"✓ no changes from {old.url} to {new.url}"
+    assert (done.returncode, done.stdout) == (0, f"{same}\n✓ passed: no changes (gate: breaking changes)\n")
 
 
 @pytest.mark.parametrize("words", [("a.json",), ("a.json", "b.json", *GOOD), ("--all", "a.json", "b.json")])

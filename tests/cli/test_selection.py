@@ -68,7 +68,7 @@ def test_schema_lint_runs_strict_and_what_is_wrong_with_the_input(faulty: str) -
     [
         (("--select", "SCH-01"), "unknown rule `SCH-01` (did you mean `SCH-001`?)"),
         (("--ignore", "prop-no-typ"), "unknown rule `prop-no-typ` (did you mean `prop-no-type`?)"),
-        (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof rules` lists them all"),
+        (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof explain rules` lists them all"),
         (("--ruleset", "strickt"), "unknown ruleset `strickt` (did you mean `strict`?)"),
         (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, spec, polish, compat, wire"),
         (("--select", "SCH-001", "--ignore", "SCH-001"), "no rules left to run"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.cli.main import COMMANDS
+from mcproof.cli.main import COMMANDS, RENAMED
 from probing.running import CONTRACT, small_server, tool
 from servers import suited
 
@@ -91,8 +91,9 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "scan": (
         ("scan", "poisoned.json"),
-        "✗ failed: verdict block (--fail-on-verdict block)",
+        "✗ block: 1 reason; ",
     ),
+    "check": (("check", "faulty.json"), "✗ failed: 1 error (gate: errors); met: verdict allow"),
     "auth": (("auth", "status", "https://example.invalid/mcp"), "mcproof: no token is stored for "),
     "diff": (("diff", "loose.json", "clean.json"), "✗ failed: 1 breaking change (gate: breaking changes)"),
     "call": (("call", "nothing", "--unchecked", *REFUSING), "mcproof: the server responds with an error: "),
@@ -112,7 +113,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
         "✗ failed: 2 errors in behaviour; 1 tool called",
     ),
     "fuzz of nothing": (("fuzz", "--cases", "5", *WRITING), "✗ failed: nothing was tested; none of 1 tool called"),
-    "run": (("run", "failing.yaml"), "1 test: 1 failed"),
+    "run": (("run", "failing.yaml"), "✗ failed: 1 of 1 test failed"),
     "run of several": (("run", "failing.yaml", "passing.yaml"), "✗ failed: 1 of 2 suites; 1 of 2 tests failed"),
 }
 """Commands that end with exit code 1, and how their last line begins or ends."""
@@ -149,7 +150,7 @@ def test_the_last_line_says_why_a_run_failed(name: str) -> None:
 
 
 def test_every_command_is_among_the_failures_or_never_fails() -> None:
-    assert {words[0] for words, _ in FAILURES.values()} | {"replay", "store"} | NEVER == set(COMMANDS)
+    assert {words[0] for words, _ in FAILURES.values()} | {"replay", "store"} | NEVER == {*COMMANDS, *RENAMED}
 
 
 def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
@@ -162,22 +163,27 @@ def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("lint", "clean.json"), "✓ no findings in 1 tool of clean.json"),
-        (("lint", "loose.json"), "no errors; 1 note (gate: errors)"),
-        (("lint", "faulty.json", "--fail-on", "never"), "1 error, 2 warnings, 1 note: not gated (--fail-on never)"),
-        (("lint", "clean.json", "loose.json"), "2 targets: no errors; 1 note (gate: errors)"),
-        (("grade", "loose.json"), "no errors; grade not gated (--min-grade gates it)"),
+        (("lint", "clean.json"), "✓ passed: no findings (gate: errors)"),
+        (("lint", "loose.json"), "passed: no errors; 1 note (gate: errors)"),
+        (
+            ("lint", "faulty.json", "--fail-on", "never"),
+            "reported: 1 error, 2 warnings, 1 note: not gated (--fail-on never)",
+        ),
+        (("lint", "clean.json", "loose.json"), "passed: 2 targets; no errors; 1 note (gate: errors)"),
+        (("grade", "loose.json"), "reported: no errors; grade not gated (--min-grade gates it)"),
         (("grade", "clean.json", "--min-grade", "B"), "✓ passed: grade A, at least B required; no errors"),
         (("diff", "clean.json", "loose.json", "--fail-on", "never"), ": not gated (--fail-on never)"),
-        (("run", "passing.yaml"), "1 test: 1 passed"),
+        (("run", "passing.yaml"), "✓ passed: 1 test passed"),
+        (("check", "loose.json"), "passed: verdict allow; no errors; 1 note (gate: errors)"),
+        (("scan", "clean.json"), "✓ allow: score 100 of 100; no findings: not gated (--fail-on never)"),
         (
             ("prove", "--checks", "unknown_tool", *WRITING),
-            "none of 1 tool called: only the server as a whole was tested",
+            "inconclusive: none of 1 tool called: only the server as a whole was tested",
         ),
         (("prove", "--checks", "unknown_tool,missing_required", *REFUSING), "✓ passed: no errors in behaviour; "),
         (
             ("fuzz", "--cases", "10", *ACCEPTING),
-            "2 accepted violations: not gated; --strict fails on them (1 tool called)",
+            "passed: no errors; 2 accepted violations: not gated; --strict fails on them (1 tool called)",
         ),
     ],
     ids=" ".join,
@@ -199,7 +205,7 @@ def test_no_format_calls_a_grade_passed_that_was_not_gated(format: str) -> None:
     if format in ("text", "markdown", "html"):
         assert "not gated" in done.stdout
     if format == "github":
-        assert "# mcproof grade: grade not gated" in Path("summary.md").read_text(encoding="utf-8")
+        assert "# mcproof grade: reported: grade not gated" in Path("summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -225,6 +231,6 @@ def test_an_interrupted_suite_is_incomplete_in_every_format(here: Path) -> None:
     written = {name: (here / name).read_text() for name in ("a.md", "a.html", "a.xml", "a.tap", "a.github")}
     for text in (out.decode(), *written.values()):
         assert "interrupted: incomplete" in text
-    assert out.decode().splitlines()[-1].startswith("interrupted: incomplete (")
+    assert out.decode().splitlines()[-1].startswith("failed: interrupted: incomplete (")
     assert "# mcproof run: interrupted: incomplete" in written["a.md"]
     assert "not ok" in written["a.tap"]

@@ -233,6 +233,6 @@ def test_ctrl_c_leaves_no_process_and_keeps_what_was_found(here: Path, name: str
     assert not result["passed"]
     assert {"gate": "complete", "limit": "all calls", "actual": "interrupted", "passed": False} in result["gates"]
     shown = mcproof("report", "run.json", "--format", "text").output
-    assert shown.splitlines()[-1].startswith("interrupted: incomplete (")
+    assert shown.splitlines()[-1].startswith("failed: interrupted: incomplete (")
     if name != "fuzz":
         assert outcomes(document, None)["unknown_tool"] == "rejected"

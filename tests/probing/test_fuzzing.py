@@ -146,7 +146,7 @@ def test_a_run_out_of_time_before_the_random_cases_is_incomplete() -> None:
     assert [each["what"] for each in document["not_tested"]] == [f"tool {name}, in part" for name in sent]
     done = mcproof("fuzz", *words)
     assert done.code == 1
-    assert done.output.splitlines()[-1].startswith("out of time: incomplete (")
+    assert done.output.splitlines()[-1].startswith("failed: out of time: incomplete (")
     assert "passed" not in done.output
 
 

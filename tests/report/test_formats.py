@@ -83,7 +83,8 @@ def test_a_comparison_without_a_change_names_both_catalogs(folder: Path, capsys:
 
     assert main(["diff", "old.json", "same.json"]) == 0
 
-    assert capsys.readouterr().out.endswith("no changes from old.json to same.json\n")
+    shown = capsys.readouterr().out
+    assert shown.endswith("no changes from old.json to same.json\n✓ passed: no changes (gate: breaking changes)\n")
 
 
 @pytest.mark.parametrize("entries", [0, 1, 256, 257, 600])

@@ -144,8 +144,8 @@ def test_a_page_of_a_suite_speaks_of_tests_and_not_of_findings() -> None:
         ("failed", "1 of 1 test failed", "failed ✕"),
         ("failed error error", "1 of 3 tests failed, 2 could not run", "failed ✕"),
         ("passed error", "1 of 2 tests could not run", "incomplete ✕"),
-        ("skipped not_applicable", "none of 2 tests ran, 1 skipped, 1 not applicable", "nothing was tested ?"),
-        ("", "no tests", "nothing was tested ?"),
+        ("skipped not_applicable", "none of 2 tests ran, 1 skipped, 1 not applicable", "inconclusive ?"),
+        ("", "no tests", "inconclusive ?"),
     ],
 )
 def test_the_headline_begins_with_what_is_wrong(outcomes: str, headline: str, tile: str) -> None:

@@ -270,8 +270,8 @@ def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
 
 
 def test_what_was_not_tested_is_never_called_passed() -> None:
-    assert rendered(TRIALS["prove-empty"], "text").endswith("\nnothing was tested; no tools to call\n")
-    assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
+    assert rendered(TRIALS["prove-empty"], "text").endswith("\ninconclusive: nothing was tested; no tools to call\n")
+    assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "inconclusive ?"
     assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
 
 

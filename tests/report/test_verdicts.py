@@ -28,7 +28,7 @@ def test_a_server_whose_tools_were_not_called_has_not_passed() -> None:
     )
     verdict = target_verdict(result)
     assert result.passed, "the exit code stays 0"
-    assert str(verdict) == "none of 2 tools called: only the server as a whole was tested"
+    assert str(verdict) == "inconclusive: none of 2 tools called: only the server as a whole was tested"
     assert "passed:" not in _rendered(run_of("prove", result), "text")
 
 
@@ -62,7 +62,7 @@ def test_the_headline_of_a_page_is_the_worst_true_statement() -> None:
         findings=[each for each in fuzz_report().findings if each.rule.id == "WIR-016"], fail_on="never"
     )
     assert page_of(run_of("fuzz", accepted)).one("p", name="headline").text == (
-        "1 error: not gated (--fail-on never); 3 of 5 tools called"
+        "reported: 1 error: not gated (--fail-on never); 3 of 5 tools called"
     )
 
 
@@ -83,5 +83,5 @@ def test_a_tool_that_was_not_tested_in_full_is_named_once() -> None:
 
 def test_several_targets_are_summed_up() -> None:
     clean, bad = TargetResult("a.json"), report_of(GRADED["f"], gates=[])
-    assert str(run_verdict(linted(clean, clean, exit_code=0))) == "2 targets: no findings (gate: errors)"
+    assert str(run_verdict(linted(clean, clean, exit_code=0))) == "passed: 2 targets; no findings (gate: errors)"
     assert str(run_verdict(linted(clean, bad))).startswith("failed: 1 of 2 targets; ")

@@ -254,6 +254,7 @@ def fuzz_report() -> TargetResult:
                 },
                 failures,
                 {"find_book": 600, "lend_book": 500, HOSTILE: 100},
+                ["find_book", HOSTILE],
             )
         ),
     )
@@ -311,7 +312,9 @@ TRIALS = {
     "fuzz-clean": run_of(
         "fuzz",
         fuzz_report()._replace(
-            findings=[], untested=[], payload=FuzzPayload(Fuzzing(7, 50, {"clean": 50}, [], {"find_book": 50}))
+            findings=[],
+            untested=[],
+            payload=FuzzPayload(Fuzzing(7, 50, {"clean": 50}, [], {"find_book": 50}, ["find_book"])),
         ),
     ),
 }

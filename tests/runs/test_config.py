@@ -423,7 +423,7 @@ def test_a_huge_file_is_refused() -> None:
         ("select = []", "1:1: `select` is empty"),
         (
             "select = ['SCH-01']",
-            "1:11: unknown rule `SCH-01` (did you mean `SCH-001`?); `mcproof rules` lists ",
+            "1:11: unknown rule `SCH-01` (did you mean `SCH-001`?); `mcproof explain rules` lists ",
         ),
         ("ignore = [' ']", "1:11: `ignore[0]` is blank"),
         ("ignore = ['grade', 'no-such-thing-here']", "1:20: unknown rule `no-such-thing-here`"),

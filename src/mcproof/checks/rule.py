@@ -352,7 +352,7 @@ def find_rule(word: str) -> Rule:
         if wanted in (each.id.lower(), each.name.lower()):
             return each
     names = [*RULESETS, *(name for each in known for name in (each.id, each.name))]
-    raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof rules` lists them all")
+    raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof explain rules` lists them all")
 
 
 def choose_rules(

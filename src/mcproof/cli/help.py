@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from mcproof.cli.command import filled, help_width, laid_out
-from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_named
+from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, RENAMED, command_named
 from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError, UsageError, nearest
 from mcproof.runs.config import settings_for
@@ -33,7 +33,6 @@ def all_commands() -> list[Command]:
 
 _COMMANDS = {
     "attack": "fuzz --security",
-    "check": "lint",
     "compare": "diff",
     "create": "init",
     "docs": "explain",
@@ -84,20 +83,28 @@ _OPTIONS = {
 _CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from .*\)", re.DOTALL)
 
 
+def is_target(name: str, known: Iterable[str]) -> bool:
+    """Whether the first word of a command line is a target of `check`, and no command that was misspelt."""
+    if name == "--" or "://" in name or "#" in name or name.endswith((".json", *SOURCE_SUFFIXES)):
+        return True
+    is_named = os.path.exists(name) or name in _configured()
+    is_path = os.sep in name or name in (os.curdir, os.pardir)
+    return is_named and (is_path or not (nearest(name, list(known)) or name.lower() in _COMMANDS))
+
+
 def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
     """The error for a command line whose first word is not a command."""
     from mcproof.targets.folders import is_program
 
     name = arguments[0]
     shown = shown_words([name])
-    if name == "--" or "://" in name or name.endswith((".json", *SOURCE_SUFFIXES)) or os.path.isdir(name):
-        return UsageError(f"no command before `{shown}`; did you mean `mcproof lint {shown_words(arguments)}`?")
     if meant := _COMMANDS.get(name.lower()):
         return UsageError(f"unknown command `{shown}` (did you mean `{meant}`?)")
-    if hint := nearest(name, [*known, "--help", "--version"]):
-        return UsageError(f"unknown command `{shown}`{hint}")
+    if hint := nearest(name, [*known, *RENAMED, "--help", "--version"]):
+        target = f"; `mcproof check {shown}` checks what is there" if os.path.exists(name) else ""
+        return UsageError(f"unknown command `{shown}`{hint}{target}")
     if is_program(name):
-        return UsageError(f"no command before `{shown}`; did you mean `mcproof lint -- {shown_words(arguments)}`?")
+        return UsageError(f"no command before `{shown}`; did you mean `mcproof check -- {shown_words(arguments)}`?")
     return UsageError(f"unknown command `{shown}`; there are {', '.join(known)}")
 
 
@@ -220,32 +227,18 @@ def _configured() -> Iterable[str]:
     return ()
 
 
-USES = {
-    "probe": "you want a quick answer: one bad request of each kind per tool",
-    "prove": "you want certainty before a release: every promise of every schema, tried and shown as a matrix",
-    "fuzz": "you look for crashes, hangs and leaks: hundreds of generated calls per tool",
-    "run": "you want your own expectations in CI: a suite in YAML, which can also probe and fuzz",
-}
-"""When to use each of the commands that call tools."""
 _TARGETS = """\
 A TARGET is a snapshot (the result of `tools/list` saved as JSON), Python source, a folder with either, - for standard
 input, a URL, FILE.json#NAME of a client configuration, or a name from `[targets]` of mcproof.toml. -- COMMAND ARG... at
 the end starts a server.
 """
 _EXAMPLES = """\
-mcproof grade -- python server.py  how good it is, and what would help most
-mcproof prove -- python server.py  whether it keeps the promises of its schemas
+mcproof -- python server.py  how good it is, and what to fix first: `check`
 mcproof lint  all findings about what is in this folder
-mcproof lint https://host/mcp  all findings about a live server
-mcproof tools -- python server.py  its tools, with parameters and token cost
-mcproof call TOOL key=value -- python server.py  call one of them
 mcproof init -- python server.py  write a first test suite, mcproof.yaml
-mcproof run  run the tests in mcproof.yaml
-mcproof schema-lint tools.json --fix  print the catalog with tightened schemas
 """
 _END = """\
 Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 130 interrupted.
-
 `mcproof COMMAND --help` shows the options of a command.
 """
 
@@ -253,10 +246,10 @@ Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 
 def overview() -> str:
     """The help of mcproof itself, in the width of the terminal."""
     width = help_width()
-    lines = ["mcproof proves that an MCP server is fit for agents.", "", "Usage: mcproof COMMAND [OPTIONS] TARGET..."]
+    lines = ["mcproof proves that an MCP server is fit for agents.", ""]
+    lines += ["Usage: mcproof [COMMAND] [OPTIONS] TARGET..."]
     for title, commands in COMMAND_GROUPS.items():
         lines += ["", f"{title}:", *_table({name: summary for name, (_, summary) in commands.items()}, width)]
-    lines += ["", "Use this when:", *_table(USES, width)]
     lines += ["", filled(_TARGETS, width), "", "Examples:", *laid_out(_EXAMPLES, width), "", filled(_END, width), ""]
     return "\n".join(lines)
 

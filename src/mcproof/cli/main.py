@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from mcproof.cli.command import Command
 
 COMMAND_GROUPS = {
-    "Check a catalog": {
-        "lint": ("checks", "check a catalog for problems that confuse agents and clients"),
-        "schema-lint": ("checks", "check how strictly input schemas constrain calls, and tighten them"),
+    "Start here": {
+        "check": ("checks", "say on one screen how good a server is, and what to fix first"),
+        "lint": ("checks", "list everything that confuses agents and clients, with the place and the fix"),
+        "prove": ("live", "show which promises of its schemas a live server keeps, tool by tool"),
+        "run": ("suites", "run test suites in YAML"),
+        "explain": ("reference", "show what a rule checks, why, and how to fix a finding; list rules and clients"),
+    },
+    "One question": {
         "grade": ("checks", "grade a catalog from A to F, with its token cost"),
         "compat": ("checks", "show in which MCP clients a server breaks, and what to change"),
         "scan": ("checks", "report whether an agent may connect to a server, and why"),
-        "diff": ("checks", "show what changed between two catalogs, and what breaks callers"),
-        "lock": ("checks", "lock what servers offer, so that later changes are noticed"),
-        "sweep": ("sweep", "grade thousands of servers, on one machine or a cluster"),
-    },
-    "Test a live server": {
-        "probe": ("live", "send a live server bad requests, and check that it rejects them"),
-        "prove": ("live", "show which promises of its schemas a live server keeps, tool by tool"),
+        "schema-lint": ("checks", "check how strictly input schemas constrain calls, and tighten them"),
         "fuzz": ("live", "call the tools of a live server with generated arguments"),
         "replay": ("live", "send a stored failure again: fixed, or still failing"),
+        "diff": ("checks", "show what changed between two catalogs, and what breaks callers"),
+        "lock": ("checks", "lock what servers offer, so that later changes are noticed"),
     },
     "Look at a server": {
         "tools": ("requests", "list the tools of a server, with parameters, hints and token cost"),
@@ -47,33 +48,36 @@ COMMAND_GROUPS = {
     },
     "Test suites": {
         "init": ("init", "write a first test suite for a server"),
-        "run": ("suites", "run test suites in YAML"),
         "validate": ("suites", "check test suites without starting anything"),
-        "schema": ("reference", "print the JSON Schema of test suites, for editors"),
     },
-    "Results over time": {
-        "serve": ("serve", "serve the recorded results as web pages and a REST API"),
+    "Many servers, over time": {
+        "sweep": ("sweep", "grade thousands of servers, on one machine or a cluster"),
         "history": ("store", "show grade, tokens and findings of a server over time"),
+        "serve": ("serve", "serve the recorded results as web pages and a REST API"),
         "store": ("store", "export, import, prune or check the store of recorded runs"),
     },
-    "In editors and agents": {
+    "Editors, agents, settings": {
         "lsp": ("serve", "serve an editor: findings while you type, fixes, completion"),
         "mcp": ("serve", "serve agents: the static checks as an MCP server"),
-    },
-    "Rules, reports and settings": {
-        "rules": ("reference", "list all rules"),
-        "advisories": ("reference", "list known vulnerabilities of MCP servers and frameworks"),
-        "clients": ("reference", "list MCP clients and model APIs, and what is known of each"),
-        "explain": ("reference", "show what a rule checks, why, and how to fix a finding"),
         "report": ("store", "render a stored run report in another format"),
         "config": ("config", "show the settings for a target, and the source of each"),
         "completion": ("reference", "print a shell completion script"),
-        "demo": ("init", "lint, grade and prove an example server"),
+        "demo": ("init", "check an example server"),
     },
 }
 """The commands in the order of the help, each with its module in `cli.commands` and its purpose."""
 COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, (_, summary) in commands.items()}
-_MODULES = {name: module for commands in COMMAND_GROUPS.values() for name, (module, _) in commands.items()}
+RENAMED = {
+    "probe": ("live", "prove --quick"),
+    "rules": ("reference", "explain rules"),
+    "clients": ("reference", "explain clients"),
+    "advisories": ("reference", "explain advisories"),
+    "schema": ("reference", "validate --schema"),
+}
+"""Commands that go on working and are not listed, each with what it is called now."""
+_MODULES = {name: module for commands in (*COMMAND_GROUPS.values(), RENAMED) for name, (module, _) in commands.items()}
+_MAIN = "check"
+"""The command for a target without a command."""
 
 
 def run() -> None:
@@ -122,10 +126,12 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(f"mcproof {__version__}\n")
         return OK
     name = arguments[0]
-    if name not in COMMANDS:
-        from mcproof.cli.help import command_error
+    if name not in _MODULES:
+        from mcproof.cli.help import command_error, is_target
 
-        raise command_error(arguments, COMMANDS)
+        if not is_target(name, COMMANDS):
+            raise command_error(arguments, COMMANDS)
+        name, arguments = _MAIN, [_MAIN, *arguments]
     command = command_named(name)
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
         from mcproof.cli.target_options import TRACE, is_traced, traced

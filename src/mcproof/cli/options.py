@@ -166,12 +166,19 @@ def policy(fail_on: str) -> Options:
         CONFIG,
         Option(POLICY, "--baseline FILE", "accept the findings in this file; fail on new ones"),
         Option(POLICY, "--update-baseline", "accept current findings: write the baseline"),
+        Option(POLICY, "--require-conclusive", "exit 1 also if less than half of what there is to judge was judged"),
         policy=parse_policy,
     )
 
 
 def parse_policy(options: argparse.Namespace) -> Policy:
-    return Policy(parse_config(options), options.fail_on, options.baseline, options.update_baseline)
+    return Policy(
+        parse_config(options),
+        options.fail_on,
+        options.baseline,
+        options.update_baseline,
+        options.require_conclusive,
+    )
 
 
 class FixOptions(NamedTuple):

@@ -149,7 +149,7 @@ class Failure(NamedTuple):
     """The response as received, truncated, or why there is none."""
 
 
-@record("seed", "cases", "outcomes", "tools", "failures")
+@record("seed", "cases", "outcomes", "tools", "reached", "failures")
 class Fuzzing(NamedTuple):
     """The result of fuzzing."""
 
@@ -163,6 +163,8 @@ class Fuzzing(NamedTuple):
     """Every case that failed."""
     tools: dict[str, Count] = {}  # noqa: RUF012 (never mutated)
     """How many cases each tool was called with."""
+    reached: Annotated[list[str], member(presence="newer")] = []  # noqa: RUF012 (never mutated)
+    """The tools of which a valid call was accepted: their logic was reached."""
 
     @property
     def counts(self) -> dict[str, int]:

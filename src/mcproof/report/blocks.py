@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.probing.outcomes import Failure, Fuzzing, Prediction, ProbeResult
     from mcproof.report.grids import ClientGrid, Grid
-    from mcproof.runs.results import TargetResult, Weakness
+    from mcproof.runs.results import Edit, TargetResult, Weakness
     from mcproof.testing.outcomes import TestResult
 
 
@@ -244,6 +244,29 @@ class Tokens(Block):
     """The tokens of each tool, the most expensive first."""
 
     tokens: TokenCost
+
+
+class Fact(NamedTuple):
+    """A judgement in a line: what it is about, its word or symbol, the rest, and details below it."""
+
+    label: str
+    word: str
+    text: str
+    tone: str = "none"
+    details: Sequence[str] = ()
+
+
+class Facts(Block):
+    """The judgements on a server, one below the other, each in one line of text."""
+
+    title: str
+    facts: Sequence[Fact]
+
+
+class Edits(Block):
+    """What to change, with place and snippet; text shows as much of the snippets as there is room for."""
+
+    edits: Sequence[Edit]
 
 
 class Findings(Block):

@@ -148,7 +148,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     if (
         format == "text"
         and not is_single
-        and (kind in CALLING or kind in ("compat", "scan") or (kind == "lint" and result.findings))
+        and (kind in CALLING or kind in ("compat", "scan", "check") or (kind == "lint" and result.findings))
     ):
         return chain([style.paint(style.text(result.target), "bold") + "\n\n"], pieces, ["\n"])
     return pieces

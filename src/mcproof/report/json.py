@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from mcproof.checks.findings import IS_BREAKING, ReportedFinding
 from mcproof.checks.scores.grade import POINTS
 from mcproof.probing.outcomes import negative_path, promises
+from mcproof.report.phrases import grade_withheld
+from mcproof.report.verdicts import conclusion_of
 from mcproof.runs import codec
 from mcproof.runs.records import (
     PROVE_VERSION,
@@ -111,12 +113,45 @@ def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
 
 
+def _check_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    payload = result.payload
+    if payload.kind != "check":
+        raise ValueError("not a result of a check")
+    grade, tokens, trust = result.scores.grade, result.scores.tokens, payload.trust.trust
+    clients = [outcome for outcome in payload.clients.outcomes if outcome.kind == "client"]
+    counts = None if payload.proof is None else promises(payload.proof.matrix)
+    head = {
+        "server": {
+            "name": result.server.get("name"),
+            "version": result.server.get("version"),
+            "framework": payload.framework or None,
+            "source": payload.source or None,
+        },
+        "grade": codec.encode(grade),
+        **({} if grade is not None else {"grade_withheld": grade_withheld(result)}),
+        "clients": {
+            "works": sum(outcome.verdict == "works" for outcome in clients),
+            "breaks": [outcome.client for outcome in clients if outcome.verdict == "breaks"],
+        },
+        "trust": None
+        if trust is None
+        else {"verdict": trust.verdict, "score": trust.score, "coverage": trust.coverage, "reasons": trust.reasons},
+        "promises": None
+        if counts is None
+        else {"kept": counts.kept, "broken": counts.broken, "not_judged": counts.not_shown + counts.not_tested},
+        "tokens": 0 if tokens is None else tokens.total,
+        "next": codec.encode(payload.edits),
+        "gates": codec.encode(result.gates),
+    }
+    return _findings_document(head, result, {"summary": summary_record(result), **notices})
+
+
 def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:
     levels = result.levels()
     summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
     yield f'{{"schema_version": {SCHEMA_VERSION},\n'
     yield from listed("changes", map(_change_line, result.findings))
-    yield _members({"summary": summary}) + "}"
+    yield _members({"summary": summary, **_conclusion(result)}) + "}"
 
 
 def _change_line(finding: ReportedFinding) -> str:
@@ -155,7 +190,7 @@ def _suite_document(result: TargetResult, notices: Record) -> Iterator[str]:
     yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(result.target))},\n'
     yield from listed("tests", map(encoded, result.tests))
     summary = {"tests": len(result.tests), **count_outcomes(result.tests)}
-    yield f',\n"summary": {encode(summary)}{_members(notices)}}}'
+    yield f',\n"summary": {encode(summary)}{_members(notices | _conclusion(result))}}}'
 
 
 _DOCUMENTS: dict[Kind, Callable[[TargetResult, Record], Iterator[str]]] = {
@@ -163,6 +198,7 @@ _DOCUMENTS: dict[Kind, Callable[[TargetResult, Record], Iterator[str]]] = {
     "grade": _grade_document,
     "compat": _compat_document,
     "scan": _scan_document,
+    "check": _check_document,
     "diff": _diff_document,
     "probe": _probe_document,
     "prove": _probe_document,
@@ -186,7 +222,12 @@ def _findings_document(
     for key, lines in (lists or {}).items():
         yield ",\n"
         yield from listed(key, lines)
-    yield _members(tail) + "}"
+    yield _members(tail | _conclusion(result)) + "}"
+
+
+def _conclusion(result: TargetResult) -> Record:
+    """Return what the run concludes; nothing for a target that could not be checked."""
+    return {} if result.trouble is not None else {"conclusion": codec.encode(conclusion_of(result))}
 
 
 def _members(members: Record) -> str:

@@ -100,7 +100,8 @@ def client_table(profiles: Sequence[Profile], style: Style) -> Iterator[str]:
         yield (line if number else style.paint(line, "dim")) + "\n"
     facts = sum(len(profile.constraints) for profile in profiles)
     yield "\n"
-    hint = f"{plural(facts, 'fact')} about {len(profiles):,} profiles; `mcproof clients NAME` shows those about one"
+    about = f"{plural(facts, 'fact')} about {len(profiles):,} profiles"
+    hint = f"{about}; `mcproof explain clients NAME` shows those about one"
     yield from (f"{line}\n" for line in wrapped(hint, style.width, indent=_INDENT))
 
 

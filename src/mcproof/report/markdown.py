@@ -256,6 +256,18 @@ class MarkdownRenderer(Renderer):
                 yield f"- {_TEST_SIGNS.get(test.outcome, '➖')} {escaped(test.label)}{message}\n"
             yield f"\n{_UNFOLD}\n"
 
+    def facts(self, block: blocks.Facts) -> Iterator[str]:
+        yield f"\n{escaped(block.title)}\n\n| | | |\n| --- | --- | --- |\n"
+        for fact in block.facts:
+            text = "<br>".join(map(escaped, (fact.text, *fact.details)))
+            yield f"| {fact.label} | {escaped(fact.word)} | {text} |\n"
+
+    def edits(self, block: blocks.Edits) -> Iterator[str]:
+        for number, edit in enumerate(block.edits, 1):
+            gain = f": {escaped(edit.why)}" if edit.why else ""
+            snippet = "<br>".join(map(code, filter(None, edit.snippet.splitlines())))
+            yield f"{number}. {escaped(edit.what)}{gain}<br>{escaped(edit.place)}{'<br>' if snippet else ''}{snippet}\n"
+
     def panel(self, block: blocks.Panel) -> Iterator[str]:
         yield f"\n{block.title}: {''.join(self.draw(block.blocks))}.\n"
 

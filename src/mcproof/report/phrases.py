@@ -120,6 +120,13 @@ def withheld_sentence(unknown: NotJudged) -> str:
     return f"grade withheld, {unknown.best} at best; not judged: {not_judged_sentence(unknown)}"
 
 
+def grade_withheld(result: TargetResult) -> str:
+    """Return why a result has no grade."""
+    if result.not_judged is not None and result.not_judged.best is not None:
+        return withheld_sentence(result.not_judged)
+    return "grade withheld: the server did not serve all that it declares, or rules of the grade did not run"
+
+
 def fixing_hint(result: TargetResult) -> tuple[str, str]:
     """Return how many findings have an automatic fix, and the command that applies them.
 

@@ -9,7 +9,7 @@ from mcproof.core.console import Style, display_width, plural, wrapped
 from mcproof.report.blocks import TEXT, Renderer
 from mcproof.report.frames import command_hint, findings_text, location_of, readable_response
 from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone
-from mcproof.report.verdicts import run_verdict, target_verdict
+from mcproof.report.verdicts import closing_verdict, target_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +38,9 @@ _BARS, _BAR_WIDTH, _TOKEN_BAR_WIDTH = 10, 32, 24
 _LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
 _TEST_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
 _TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+_FACT_LABEL, _EDIT_LINES = 10, 20
+"""The columns of the labels of facts, and the most lines of edits: a check is one screen."""
+_ASCII = {"✓": "ok", "✗": "X", "·": "-"}
 _LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
     "B": ("#### ", "#   #", "#### ", "#   #", "#### "),
@@ -117,6 +120,29 @@ class TextRenderer(Renderer):
     def hint(self, block: blocks.Hint) -> Iterator[str]:
         text = self._style.paint(block.warning, "warning") + block.text
         yield from (f"{line}\n" for line in command_hint(text, block.command, self._style))
+
+    def facts(self, block: blocks.Facts) -> Iterator[str]:
+        style = self._style
+        yield f"\n{style.paint(style.fitting(block.title, style.width), 'bold')}\n"
+        for fact in block.facts:
+            word = style.symbol(fact.word, _ASCII.get(fact.word, fact.word))
+            painted = f"{style.paint(word, _COLOURS[fact.tone], 'bold')} " if word else ""
+            head = f"  {fact.label:{_FACT_LABEL}}{painted}"
+            yield f"{head}{style.fitting(fact.text, style.width - display_width(head))}\n"
+            for detail in fact.details:
+                yield f"{' ' * (_FACT_LABEL + 2)}- {style.fitting(detail, style.width - _FACT_LABEL - 4)}\n"
+        yield "\n"
+
+    def edits(self, block: blocks.Edits) -> Iterator[str]:
+        """Draw each edit in two lines; the first ones have their snippets, as far as the screen has room."""
+        style, room = self._style, _EDIT_LINES - 2 * len(block.edits)
+        for number, edit in enumerate(block.edits, 1):
+            line = f"{edit.what}: {edit.why}" if edit.why else edit.what
+            yield f"{number:>3}  {style.fitting(line, style.width - 5)}\n"
+            yield f"     {style.paint(style.fitting(edit.place, style.width - 5), 'dim')}\n"
+            lines = edit.snippet.splitlines()[: max(0, room)]
+            room -= len(lines)
+            yield from (f"       {style.paint(style.fitting(snippet, style.width - 7), 'help')}\n" for snippet in lines)
 
     def findings(self, block: blocks.Findings) -> Iterator[str]:
         return findings_text(block, self._style)
@@ -404,19 +430,12 @@ def grade_line(result: TargetResult, style: Style) -> str:
 
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}
 
-_SUMMED_UP = ("lint", "compat", "diff")
-"""The kinds of run whose text ends with the number of findings."""
-
 
 def closing_line(run: RunResult, style: Style) -> str:
     """Return the line; empty if the text above ends with the same words, or if an error was reported instead."""
     if not run.targets or (len(run.targets) == 1 and run.failed):
         return ""
-    verdict = run_verdict(run)
-    if len(run.targets) == 1 and run.kind in _SUMMED_UP and not verdict.word and not run.targets[0].findings:
-        return ""  # "no findings in 4 tools"
-    if len(run.targets) == 1 and run.kind == "suite" and ": " not in verdict.word:
-        return ""  # "4 tests: 3 passed, 1 failed"
+    verdict = closing_verdict(run)
     gap = "\n" if len(run.targets) == 1 and run.is_single and run.kind == "grade" else ""
     symbol = style.symbol(_SYMBOLS.get(verdict.tone, ""), "") if verdict.word else ""
     first, *others = wrapped(f"{symbol}{style.text(str(verdict), 1_000)}", style.width, indent=4)

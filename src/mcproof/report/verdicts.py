@@ -1,7 +1,7 @@
 """Verdicts: what a run gated and the result, as every format states them.
 
-A verdict has a word only if something decides it. `passed` needs a gate that was evaluated, or tests that ran to the
-end; a run without a gate states what it found, and no word.
+A run that was not gated has `reported` what it found; one that judged less than half of what its command exists to
+judge is `inconclusive`, unless it failed. Last lines, pages and the `conclusion` of documents come from here.
 """
 
 from __future__ import annotations
@@ -9,18 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
+from mcproof.checks.rule import VERDICTS
 from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
+from mcproof.report.phrases import CHANGE_WORDS, TONES, gate_sentence
+from mcproof.runs.conclusion import Conclusion, judged_of
 from mcproof.runs.results import BROKEN, CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.runs.conclusion import Outcome
     from mcproof.runs.results import Kind, RunResult, TargetResult
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
+INCONCLUSIVE, REPORTED = "inconclusive", "reported"
 UNCHECKED = "could not be checked"
 
 _FINDINGS_GATED = {"error": "errors", "warning": "errors and warnings", "note": "all findings"}
@@ -39,7 +43,7 @@ class GateVerdict(NamedTuple):
     """The verdict on a target or a run."""
 
     word: str
-    """`passed`, `failed`, `incomplete`, `interrupted: incomplete`, …; empty if nothing decides."""
+    """`passed`, `failed`, `inconclusive`, `reported`, `incomplete`, `interrupted: incomplete`, …"""
     reason: str
     tone: str
     """`good`, `fair`, `bad` or `none`; formats with colours choose one by it."""
@@ -52,7 +56,12 @@ class GateVerdict(NamedTuple):
     @property
     def is_bad(self) -> bool:
         """Whether the target failed, is incomplete or could not be checked."""
-        return self.word not in ("", PASSED)
+        return self.word not in (PASSED, INCONCLUSIVE, REPORTED)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict as one of four words, for programs; what is incomplete has failed."""
+        return self.word if self.word in (PASSED, INCONCLUSIVE, REPORTED) else FAILED  # type: ignore[return-value]
 
 
 def run_verdict(run: RunResult) -> GateVerdict:
@@ -67,6 +76,27 @@ def run_verdict(run: RunResult) -> GateVerdict:
         seen = str(verdict) if run.targets else "nothing was checked"
         verdict = GateVerdict(f"interrupted: {INCOMPLETE}", seen, "bad" if verdict.is_bad else "fair")
     return verdict
+
+
+def closing_verdict(run: RunResult) -> GateVerdict:
+    """Return the verdict for the last line: it begins with the outcome, in a scan with the verdict on the server."""
+    verdict = run_verdict(run)
+    if verdict.outcome == FAILED and verdict.word != FAILED and len(run.targets) == 1:
+        return verdict._replace(word=FAILED, reason=str(verdict))
+    worst = [result.trust for result in run.targets if run.kind == "scan" and result.trust is not None]
+    if not worst or ": " in verdict.word:
+        return verdict
+    trust = max(worst, key=lambda trust: VERDICTS.index(trust.verdict))
+    has_errors = any(result.levels()["error"] for result in run.targets)
+    is_doubtful = has_errors or verdict.word == INCONCLUSIVE
+    tone = "fair" if is_doubtful and trust.verdict == "allow" else TONES[trust.verdict]
+    if len(run.targets) == 1:
+        rest = "; ".join(part for part in verdict.reason.split("; ") if not part.startswith("verdict "))
+        reasons = plural(len(trust.reasons), "reason") if trust.reasons else f"score {trust.score} of 100"
+        doubt = f"{INCONCLUSIVE}, " if verdict.word == INCONCLUSIVE else ""
+        return GateVerdict(trust.verdict, f"{reasons}; {doubt}{rest}", tone)
+    count = sum(other.verdict == trust.verdict for other in worst)
+    return GateVerdict(trust.verdict, f"{count:,} of {verdict.reason}", tone)
 
 
 def _targets_verdict(run: RunResult) -> GateVerdict:
@@ -85,10 +115,12 @@ def _targets_verdict(run: RunResult) -> GateVerdict:
         return GateVerdict(INCOMPLETE, f"{unknown:,} of {total} could not be checked{also}", "bad")
     if failed:
         return GateVerdict(FAILED, f"{failed:,} of {total}; {what}", "bad")
-    is_decided = bool(verdicts) and all(verdict.word == PASSED for verdict in verdicts)
     # No target at all is nothing to be green about.
     tone = "good" if verdicts and all(verdict.tone == "good" for verdict in verdicts) else "none"
-    return GateVerdict(PASSED, f"{total}; {what}", tone) if is_decided else GateVerdict("", f"{total}: {what}", tone)
+    if unclear := sum(verdict.word == INCONCLUSIVE for verdict in verdicts):
+        return GateVerdict(INCONCLUSIVE, f"{unclear:,} of {total}; {what}", "fair")
+    is_decided = bool(verdicts) and all(verdict.word == PASSED for verdict in verdicts)
+    return GateVerdict(PASSED if is_decided else REPORTED, f"{total}; {what}", tone)
 
 
 def _sum(results: list[TargetResult], kind: Kind) -> str:
@@ -117,10 +149,22 @@ def target_verdict(result: TargetResult) -> GateVerdict:
     if result.trouble is not None:
         return GateVerdict(UNCHECKED, "", "bad")
     if kind == "suite":
-        return _suite_verdict(result)
-    if kind in CALLING:
-        return _call_verdict(result)
-    return _catalog_verdict(result)
+        verdict = _suite_verdict(result)
+    else:
+        verdict = _call_verdict(result) if kind in CALLING else _catalog_verdict(result)
+    judged = judged_of(result)
+    if verdict.is_bad or judged.is_enough:
+        return verdict
+    if not judged.is_anything:
+        return verdict._replace(word=INCONCLUSIVE, tone="fair")
+    reason = f"{judged.done:,} of {plural(judged.of, judged.noun)} {judged.verb}"
+    return GateVerdict(INCONCLUSIVE, f"{reason}; {verdict.reason}", "fair")
+
+
+def conclusion_of(result: TargetResult) -> Conclusion:
+    """Return the verdict on a target as documents have it, with how much was judged."""
+    verdict, judged = target_verdict(result), judged_of(result)
+    return Conclusion(verdict.outcome, judged.done, judged.of, str(verdict) if ": " in verdict.word else verdict.reason)
 
 
 class GatedCounts(NamedTuple):
@@ -186,10 +230,7 @@ class GatedCounts(NamedTuple):
 
 
 def _catalog_verdict(result: TargetResult) -> GateVerdict:
-    """The verdict of a run that calls nothing: what was gated, and what there is beside it.
-
-    The gate on findings has a default, so `passed` needs another one, such as the gate on the grade.
-    """
+    """The verdict of a run that calls nothing: what was gated, and what there is beside it."""
     kind = result.payload.kind
     counts = GatedCounts.of([result], kind)
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
@@ -206,10 +247,12 @@ def _catalog_verdict(result: TargetResult) -> GateVerdict:
     grade, unknown = result.scores.grade if kind == "grade" else None, result.not_judged
     if unknown is not None and unknown.tools:
         parts.append(f"{unknown.tools:,} of {plural(result.counts.get('tools', 0), 'tool')} not judged in full")
+    # A grade that nothing gates must not look as if it had passed.
+    is_gated = bool(met) or (result.fail_on != "never" and kind != "grade")
     if unknown is not None:
-        return GateVerdict(PASSED if met else "", "; ".join(parts), "fair")
+        return GateVerdict(PASSED if is_gated else REPORTED, "; ".join(parts), "fair")
     is_good = not result.findings if grade is None else bool(met) and grade.letter not in _BAD_GRADES
-    return GateVerdict(PASSED if met else "", "; ".join(parts), "good" if is_good else "none")
+    return GateVerdict(PASSED if is_gated else REPORTED, "; ".join(parts), "good" if is_good else "none")
 
 
 def _call_verdict(result: TargetResult) -> GateVerdict:
@@ -225,16 +268,16 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
         return GateVerdict(f"{result.incomplete}: {INCOMPLETE}", tools, "fair")
     if not result.was_tested:
         nothing = f"nothing was tested; {tools}"
-        return GateVerdict("", nothing, "fair") if result.passed else GateVerdict(FAILED, nothing, "bad")
+        return GateVerdict(INCONCLUSIVE, nothing, "fair") if result.passed else GateVerdict(FAILED, nothing, "bad")
     if missed:
         return GateVerdict(FAILED, f"{'; '.join(missed)}{hidden}", "bad")
     if total and not called:
-        return GateVerdict("", f"{tools}: only the server as a whole was tested", "fair")
+        return GateVerdict(INCONCLUSIVE, f"{tools}: only the server as a whole was tested", "fair")
     if result.fail_on == "never":
-        return GateVerdict("", f"{counts.kept}; {tools}", "fair" if result.findings else "none")
+        return GateVerdict(REPORTED, f"{counts.kept}; {tools}", "fair" if result.findings else "none")
     if accepted := _accepted_violations(result):
         what = plural(accepted, "accepted violation")
-        return GateVerdict("", f"{what}: not gated; --strict fails on them ({tools})", "fair")
+        return GateVerdict(PASSED, f"no errors; {what}: not gated; --strict fails on them ({tools})", "fair")
     return GateVerdict(PASSED, f"{counts.kept}; {tools}", "good")
 
 
@@ -277,4 +320,4 @@ def _suite_verdict(result: TargetResult) -> GateVerdict:
         return GateVerdict(FAILED, reason, "bad")
     if "error" in outcomes:
         return GateVerdict(INCOMPLETE, reason, "bad")
-    return GateVerdict(PASSED, reason, "good") if PASSED in outcomes else GateVerdict("", reason, "fair")
+    return GateVerdict(PASSED, reason, "good") if PASSED in outcomes else GateVerdict(INCONCLUSIVE, reason, "fair")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.hits import CatalogHits, ClientChecks
 from mcproof.checks.clients.profiles import choose_clients
@@ -18,43 +18,66 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Listener
-    from mcproof.runs.judging import Checked
+    from mcproof.runs.judging import Checked, Plan
     from mcproof.runs.loop import LoadedTarget
     from mcproof.runs.requests import CompatRequest, RunSession
     from mcproof.runs.results import RunResult, TargetResult
 
 
-class _Judge:
+class ClientJudge:
     """The checks of a run, for the profiles of one configuration."""
 
-    def __init__(self, request: CompatRequest, profiles: Mapping[str, Profile] | None) -> None:
+    def __init__(
+        self, request: CompatRequest, profiles: Mapping[str, Profile] | None, configured: tuple[str, ...] = ()
+    ) -> None:
+        """Choose the clients; those that the request requires, or a configuration names, matter too."""
         self.choice = choose_clients(request.clients, profiles)
-        choose_clients(request.require, profiles)
+        important = choose_clients((*request.require, *configured), profiles).pins
         self.named = tuple(dict.fromkeys(choice.profile for choice in self.choice.named))
         clients = sum(profile.kind == "client" for profile in self.choice.profiles.values())
         if request.min_clients is not None and request.min_clients > clients:
             raise UsageError(f"--min-clients {request.min_clients}: there are {clients} clients")
-        self.checks = ClientChecks(self.choice.all_active(), request.server_key, reported=self.choice.for_compat())
+        reported = self.choice.for_compat(important)
+        self.checks = ClientChecks(self.choice.all_active(), request.server_key, reported=reported)
+
+    def payload(self, hits: CatalogHits, tools: int) -> CompatPayload:
+        """What each client makes of a catalog with this number of tools."""
+        outcomes = judge_clients(self.choice, hits.all())
+        return CompatPayload(outcomes, improvements(outcomes, tools, self.named), self.named)
+
+
+class ClientJudges:
+    """The judges of a run; they are made before anything is started, as a client may be unknown."""
+
+    def __init__(self, request: CompatRequest, run: TargetRun) -> None:
+        self._judges: dict[Any, ClientJudge] = {}
+        for plan in run.plans:
+            key = self._key(plan)
+            if key not in self._judges:
+                judge = self._judges[key] = ClientJudge(request, plan.profiles, plan.named_clients)
+                run.add_messages(judge.choice.version_messages())
+
+    @staticmethod
+    def _key(plan: Plan) -> tuple[int, tuple[str, ...]]:
+        return id(plan.profiles), plan.named_clients
+
+    def of(self, plan: Plan) -> ClientJudge:
+        return self._judges[self._key(plan)]
 
 
 def check_clients(request: CompatRequest, listen: Listener, session: RunSession) -> RunResult:
     """Judge every target of a request for every client."""
     run = TargetRun(request, listen, session)
-    judges: dict[int, _Judge] = {}
-    for plan in run.plans:  # before anything is started: a client may be unknown, or too many required
-        if id(plan.profiles) not in judges:
-            judge = judges[id(plan.profiles)] = _Judge(request, plan.profiles)
-            run.add_messages(judge.choice.version_messages())
+    judges = ClientJudges(request, run)
 
     def check(target: LoadedTarget) -> Checked:
-        judge = judges[id(target.plan.profiles)]
+        judge = judges.of(target.plan)
         hits = CatalogHits(judge.checks, target.catalog)
-        outcomes = judge_clients(judge.choice, hits.all())
-        payload = CompatPayload(outcomes, improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
+        payload = judge.payload(hits, len(target.catalog.tools))
         checked = run.judge(target._replace(plan=target.plan._replace(clients=hits)), payload)
         if _is_fixable(target.catalog, checked.result, judge.choice, request.server_key):
             checked = checked._replace(result=checked.result._replace(payload=payload._replace(is_fixable=True)))
-        return checked.with_gates(_gates(request, outcomes))
+        return checked.with_gates(client_gates(request, payload.outcomes))
 
     return run.run(check)
 
@@ -75,7 +98,7 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
     return is_fixable_for_clients(catalog, choice, to_fix, server_key)
 
 
-def _gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:
+def client_gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:
     """The requested gates: clients in which the server must not break, and how many there must be."""
     verdicts = {outcome.client: outcome.verdict for outcome in outcomes}
     for name in request.require:

@@ -323,7 +323,7 @@ def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles
     for index, word in enumerate(words):
         name = short(word.partition("@")[0])
         if name not in known:
-            message = f"unknown client `{name}`{nearest(name, sorted(known))}; `mcproof clients` lists them all"
+            message = f"unknown client `{name}`{nearest(name, sorted(known))}; `mcproof explain clients` lists them all"
             raise source.error(message, ("clients", index))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.errors import FAILED, FINDINGS, INTERRUPTED, OK
+from mcproof.runs.conclusion import is_inconclusive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,16 +17,23 @@ if TYPE_CHECKING:
     from mcproof.runs.results import TargetResult
 
 
-def exit_code(results: Iterable[TargetResult], notices: Iterable[Notice] = (), *, is_interrupted: bool = False) -> int:
+def exit_code(
+    results: Iterable[TargetResult],
+    notices: Iterable[Notice] = (),
+    *,
+    is_interrupted: bool = False,
+    requires_conclusive: bool = False,
+) -> int:
     """Return the exit code for the results of all targets.
 
     What could not be checked outweighs what failed, because its outcome is unknown. Whether findings fail a target is
-    up to its `fail_on`; a stale baseline entry fails the run.
+    up to its `fail_on`; a stale baseline entry fails the run, and so does an inconclusive target on request.
     """
     results = list(results)
     if is_interrupted:
         return INTERRUPTED
     if not all(result.is_complete for result in results):
         return FAILED
-    is_stale = any(notice.level == "error" for notice in notices)
-    return OK if not is_stale and all(result.passed for result in results) else FINDINGS
+    if any(notice.level == "error" for notice in notices) or not all(result.passed for result in results):
+        return FINDINGS
+    return FINDINGS if requires_conclusive and any(map(is_inconclusive, results)) else OK

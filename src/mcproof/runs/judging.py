@@ -57,6 +57,8 @@ class Plan(NamedTuple):
     """The constraints of clients to check; None for those of `lint`."""
     profiles: Mapping[str, Profile] | None = None
     """The client profiles, if the configuration changes any."""
+    named_clients: tuple[str, ...] = ()
+    """The clients that the configuration names, as `NAME` or `NAME@VERSION`."""
     thresholds: Thresholds = Thresholds()
     """The scores that the verdicts of `scan` need."""
 

@@ -45,7 +45,7 @@ from mcproof.runs.events import (
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.judging import LINT, Checked, check_catalog
 from mcproof.runs.planning import Planner, named_target
-from mcproof.runs.requests import FuzzRequest, LockRequest, ProbeRequest
+from mcproof.runs.requests import CheckRequest, FuzzRequest, LockRequest, ProbeRequest
 from mcproof.runs.results import CatalogRead, RunResult, TargetResult, Trouble, empty_payload
 from mcproof.targets.arguments import Input, SkippedFiles, find_inputs, is_single, read_catalog
 from mcproof.targets.snapshots import LiveCatalogs, NoCatalogError, listed_catalog, refuse_part
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from mcproof.core.observations.connection import ObservedConnection
     from mcproof.runs.config import Settings
     from mcproof.runs.judging import CatalogFindings, Plan
-    from mcproof.runs.requests import CaptureRequest, CheckRequest, Detail, ReadRequest, RunSession, TargetSelection
+    from mcproof.runs.requests import CaptureRequest, CatalogRequest, Detail, ReadRequest, RunSession, TargetSelection
     from mcproof.runs.results import Payload
     from mcproof.targets.arguments import Target
 
@@ -213,6 +213,13 @@ if TYPE_CHECKING:
     """What to make of a target whose catalog cannot be read; None if that is an error."""
 
 
+def _call_limit(request: CatalogRequest | LockRequest) -> float | None:
+    """How long a call may take, in seconds; None for a run that calls no tools."""
+    if isinstance(request, CheckRequest) and request.is_static:
+        return None
+    return request.calls.limit if isinstance(request, CheckRequest | ProbeRequest | FuzzRequest) else None
+
+
 class LoadedTarget(NamedTuple):
     """An input with its catalog and its plan."""
 
@@ -228,7 +235,7 @@ class LoadedTarget(NamedTuple):
 class TargetRun:
     """One pass over the targets of a request."""
 
-    def __init__(self, request: CheckRequest | LockRequest, listen: Listener, session: RunSession) -> None:
+    def __init__(self, request: CatalogRequest | LockRequest, listen: Listener, session: RunSession) -> None:
         self._planner = Planner(request, session.contents)
         self._detail = request.detail
         self._targets = self._planner.targets
@@ -243,7 +250,8 @@ class TargetRun:
         # All plans first: an error in the configuration of the last target is reported before any work is done.
         self.plans = [self._planner.plan_for(source) for source in self.inputs]
         self._updates_baseline = request.policy.updates_baseline
-        self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
+        self._requires_conclusive = request.policy.requires_conclusive
+        self._call_limit = _call_limit(request)
         self._has_live = any(source.server is not None for source in self.inputs)
         self._is_interrupted = False
         self._remarks: dict[Notice, None] = {}
@@ -306,7 +314,12 @@ class TargetRun:
                 rules=self._rules(),
                 notices=notices,
                 configurations=configurations,
-                exit_code=exit_code(results, notices, is_interrupted=self._is_interrupted),
+                exit_code=exit_code(
+                    results,
+                    notices,
+                    is_interrupted=self._is_interrupted,
+                    requires_conclusive=self._requires_conclusive,
+                ),
                 is_single=single,
                 started=clock.started,
                 seconds=clock.seconds,
@@ -395,14 +408,15 @@ class TargetRun:
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
     ) -> Checked | None:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
-        needs_all = self._planner.kind.is_grading or self._planner.compares
+        is_check = self._planner.kind.command == "check"  # which withholds the grade of a part, and judges the rest
+        needs_all = (self._planner.kind.is_grading and not is_check) or self._planner.compares
         try:
             if self._call_limit is not None and source.server is not None:
                 return self._check_open(source, plan, check, source.server, self._call_limit)
             if live is not None and source.server is not None and source.catalog is None:
                 catalog = live.catalog(source)
             else:
-                catalog = read_catalog(source, whole=needs_all)
+                catalog = read_catalog(source, whole=needs_all or is_check)
             if catalog is None:
                 return None
             self._remarks.update(dict.fromkeys(omissions(catalog)))
@@ -493,5 +507,5 @@ class TargetRun:
     def _rules(self) -> list[RuleSummary]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]
+        ran = [rule for rule in ran if self._call_limit is not None or rule.subject is not ItemProbes]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())

@@ -13,6 +13,7 @@ from mcproof.runs.config import SettingsFinder, directory_of
 from mcproof.runs.judging import Plan
 from mcproof.runs.requests import (
     KINDS,
+    CheckRequest,
     GradeRequest,
     LintRequest,
     LockRequest,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from mcproof.checks.rule import Rule
     from mcproof.core.errors import SettingLocation
     from mcproof.runs.config import Settings
-    from mcproof.runs.requests import CheckRequest, TargetSelection
+    from mcproof.runs.requests import CatalogRequest, TargetSelection
     from mcproof.targets.arguments import Input, Target
 
 Value = TypeVar("Value")
@@ -41,7 +42,7 @@ DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
 class Planner:
     """The plans of one run: one for each configuration that applies to its targets."""
 
-    def __init__(self, request: CheckRequest | LockRequest, contents: Mapping[str, bytes]) -> None:
+    def __init__(self, request: CatalogRequest | LockRequest, contents: Mapping[str, bytes]) -> None:
         """Prepare to plan; `contents` replaces that of files, by their absolute paths."""
         self.kind = KINDS[type(request)]
         self.targets = _only_named(request.targets)
@@ -50,7 +51,8 @@ class Planner:
         self._clients = request.clients if isinstance(request, LintRequest) else ()
         self.compares = isinstance(request, LockRequest) or compares(request)
         """Whether whole catalogs are needed, because they are compared with an earlier state now or later."""
-        self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
+        self._min_grade = request.min_grade if isinstance(request, GradeRequest | CheckRequest) else None
+        self._max_tokens = request.max_tokens if isinstance(request, GradeRequest) else None
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
         self._finder = SettingsFinder(contents, request.policy.settings.top)
@@ -123,10 +125,10 @@ class Planner:
             return
         keys = ["ignore", "severity", "ignore-for"]
         keys += ["rulesets", "select", "clients"] if kind.is_selectable else []
-        keys += ["client-profiles"] if kind.is_selectable or kind.command == "compat" else []
+        keys += ["client-profiles"] if kind.is_selectable or kind.command in ("compat", "check") else []
         keys += ["min-grade", "max-tokens"] if kind.is_grading else []
         keys += ["fail-on"] if kind.uses_fail_on else []
-        keys += ["scan"] if kind.command == "scan" else []
+        keys += ["scan"] if kind.command in ("scan", "check") else []
         keys += [] if self._policy.baseline is not None else ["baseline"]
         for file, locations in self._applied.items():
             if applied := [key for key in locations if key in keys]:
@@ -151,23 +153,23 @@ class Planner:
         if kind.is_selectable and self.compares:
             running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
             rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]
-        if kind.command == "scan" and all(rule.id != CRASHED for rule in rules):
+        if kind.command in ("scan", "check") and all(rule.id != CRASHED for rule in rules):
             rules.append(find_rule(CRASHED))  # a rule that crashed must not count as passed, whatever is ignored
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
         severity = settings.severity
         fail_on = self._policy.fail_on or (settings.fail_on if kind.uses_fail_on else None) or kind.fail_on
-        min_grade, max_tokens = self._gates
         return Plan(
             rules=[rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
             fail_on=fail_on,
             ignores=settings.ignores,
-            min_grade=(min_grade or settings.min_grade) if kind.is_grading else None,
-            max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
+            min_grade=(self._min_grade or settings.min_grade) if kind.is_grading else None,
+            max_tokens=_first(self._max_tokens, settings.max_tokens) if kind.is_grading else None,
             ignored=frozenset() if select else frozenset(rule.id for rule in rules_named(ignored)),
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
             clients=self._client_checks(clients, settings) if any(rule.ruleset == "compat" for rule in rules) else None,
             profiles=settings.all_profiles,
+            named_clients=settings.clients,
             thresholds=Thresholds()._replace(**settings.thresholds),
         )
 
@@ -228,7 +230,7 @@ def named_target(name: str, settings: Settings, *, is_live_allowed: bool = False
     return target, [f"{name}: {shown_target(target)} ({settings.locations[f'targets.{name}']})"]
 
 
-def compares(request: CheckRequest) -> bool:
+def compares(request: CatalogRequest) -> bool:
     """Whether a run compares its targets with an earlier state."""
     return isinstance(request, LintRequest | ScanRequest) and (request.locked or request.against is not None)
 

@@ -48,13 +48,15 @@ ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
 """The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """What calling a server showed, and what the run makes of it."""
 
     called: Called
     gates: list[Gate]
     payload_for: Callable[[TargetResult], Payload]
     """The payload, once the catalog and the calls are judged."""
+    observed: tuple[Any, ...] = ()
+    """What rules judge of it: the connection and the probes."""
 
 
 def call_server(request: ProbeRequest | FuzzRequest, listen: Listener, session: RunSession) -> RunResult:
@@ -64,37 +66,47 @@ def call_server(request: ProbeRequest | FuzzRequest, listen: Listener, session: 
     run = TargetRun(request, listen, session)
 
     def check(target: LoadedTarget) -> Checked:
-        server = _server_of(target)
-        time = TimeLimit(request.max_seconds)
-        calls = _call_plan(request, target, listen)
-
-        def progress(done: int, total: int, label: str) -> None:
-            listen(ProgressMade(done, total, label))
-
-        if isinstance(request, FuzzRequest):
-            called, gates, payload_for = _fuzz(request, target, server, calls, time, progress)
-        else:
-            called, gates, payload_for = _probe(request, checks, target, server, calls, time, progress)
-        if "tools" in server.session.changed_lists:
-            listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
-        connection = server.close(at_once=called.was_cut)
-        if request.calls.stores_failures:
-            _store(called.stored, listen)
-        else:
-            called = _without_ids(called)
-        item_probes = with_shared_failures(called.item_probes, target.catalog.server)
-        values = (*([] if connection is None else [connection]), *item_probes)
-        observed = target.observed._replace(values=values, calls_tools=True)
+        shown = call_target(request, checks, target, listen)
+        observed = target.observed._replace(values=shown.observed, calls_tools=True)
         if isinstance(request, FuzzRequest) and not request.is_strict:
             target = target._replace(plan=target.plan._replace(rules=list(map(_lenient, target.plan.rules))))
         checked = run.judge(target, observed=observed)
         result = checked.result
         result = result._replace(
-            gates=gates, payload=payload_for(result), untested=[*result.untested, *called.untested]
+            gates=shown.gates,
+            payload=shown.payload_for(result),
+            untested=[*result.untested, *shown.called.untested],
         )
-        return checked._replace(result=result, is_interrupted=server.is_interrupted)
+        return checked._replace(result=result, is_interrupted=_server_of(target).is_interrupted)
 
     return run.run(check)
+
+
+def call_target(
+    request: ProbeRequest | FuzzRequest, checks: list[str], target: LoadedTarget, listen: Listener
+) -> Shown:
+    """Call the tools of an open server with `checks`, and close it."""
+    server = _server_of(target)
+    time = TimeLimit(request.max_seconds)
+    calls = _call_plan(request, target, listen)
+
+    def progress(done: int, total: int, label: str) -> None:
+        listen(ProgressMade(done, total, label))
+
+    if isinstance(request, FuzzRequest):
+        shown = _fuzz(request, target, server, calls, time, progress)
+    else:
+        shown = _probe(request, checks, target, server, calls, time, progress)
+    called = shown.called
+    if "tools" in server.session.changed_lists:
+        listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
+    connection = server.close(at_once=called.was_cut)
+    if request.calls.stores_failures:
+        _store(called.stored, listen)
+    else:
+        called = _without_ids(called)
+    item_probes = with_shared_failures(called.item_probes, target.catalog.server)
+    return shown._replace(called=called, observed=(*([] if connection is None else [connection]), *item_probes))
 
 
 def _require_one_server(targets: TargetSelection) -> None:
@@ -183,11 +195,11 @@ def _probe(
     calls: CallPlan,
     time: TimeLimit,
     progress: Progress,
-) -> _Shown:
+) -> Shown:
     """Send probes, then attacks in the rest of the time."""
-    processes = 1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROBE_PROCESSES
+    usual = 1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROBE_PROCESSES
     explores = isinstance(request, ProveRequest)
-    probing = calls._replace(seconds=request.max_seconds, processes=processes)
+    probing = calls._replace(seconds=request.max_seconds, processes=request.processes or usual)
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
     called, probes, matrix = prove(target.catalog, server, plan, progress)
     if request.security:
@@ -204,12 +216,12 @@ def _probe(
             return ProbePayload(probes)
         return ProvePayload(probes, with_predictions(matrix, [*result.findings, *result.suppressed]))
 
-    return _Shown(called, _gates(tested, "interrupted" if server.is_interrupted else called.incomplete, {}), payload)
+    return Shown(called, _gates(tested, "interrupted" if server.is_interrupted else called.incomplete, {}), payload)
 
 
 def _fuzz(
     request: FuzzRequest, target: LoadedTarget, server: OpenServer, calls: CallPlan, time: TimeLimit, progress: Progress
-) -> _Shown:
+) -> Shown:
     """Send attacks first, because fuzzing takes all the time that it is given."""
     attacks = None
     if request.security:
@@ -218,7 +230,7 @@ def _fuzz(
     fuzzing = calls._replace(
         seconds=None if left is None else max(0.0, left), processes=request.processes or _usual_processes(calls, server)
     )
-    called, outcomes, cases, found = fuzz(
+    called, outcomes, cases, found, reached = fuzz(
         target.catalog, server, fuzzing, progress, seed=request.seed, cases=request.cases
     )
     failures = [failure.reported(stored) for failure, stored in zip(found, called.stored, strict=True)]
@@ -230,8 +242,8 @@ def _fuzz(
         tools = {name: count + hostile.get(name, 0) for name, count in cases.items()}
         outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in ALL_OUTCOMES}
     total = sum(cases.values()) + (0 if attacks is None else sum(attacks.calls().values()))
-    payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools))
-    return _Shown(called, _gates(total, called.incomplete, cases), lambda _: payload)
+    payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools, reached))
+    return Shown(called, _gates(total, called.incomplete, cases), lambda _: payload)
 
 
 def _usual_processes(calls: CallPlan, server: OpenServer) -> int:

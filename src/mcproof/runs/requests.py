@@ -102,6 +102,8 @@ class Policy(NamedTuple):
     """The lowest level that fails; None for the configured or default level."""
     baseline: str | None = None
     updates_baseline: bool = False
+    requires_conclusive: bool = False
+    """Whether a target of which less than half was judged fails the run."""
 
 
 class Detail(NamedTuple):
@@ -216,6 +218,36 @@ class ScanRequest(NamedTuple):
     detail: Detail = Detail()
 
 
+class CheckRequest(NamedTuple):
+    """Judge a server as a whole: grade, clients, trust and, by calls, the promises of its schemas."""
+
+    targets: TargetSelection
+    min_grade: str | None = None
+    fails_on: str = "block"
+    """The least bad verdict that fails: `review` or `block`."""
+    min_clients: int | None = None
+    is_static: bool = False
+    """Whether no tool is called."""
+    calls: CallOptions = CallOptions()
+    max_seconds: float = 30.0
+    """How long the tools are called."""
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+    @property
+    def proof(self) -> ProveRequest:
+        """The request that proves the promises of a server."""
+        # One process: a check starts a server no more often than it must.
+        return ProveRequest(
+            self.targets,
+            calls=self.calls,
+            max_seconds=self.max_seconds,
+            policy=self.policy,
+            detail=self.detail,
+            processes=1,
+        )
+
+
 class LockRequest(NamedTuple):
     """Lock the surface of servers as it is now."""
 
@@ -242,6 +274,8 @@ class ProbeRequest(NamedTuple):
     """Whether `prove` also holds against a server that it converts values of a wrong type."""
     security: bool = False
     """Whether `prove` sends hostile arguments, too."""
+    processes: int | None = None
+    """How many server processes are probed at once; None for the default."""
 
 
 class ProveRequest(ProbeRequest):
@@ -348,9 +382,9 @@ class ReplayRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
-CheckRequest = LintRequest | GradeRequest | CompatRequest | ScanRequest | ProbeRequest | FuzzRequest
+CatalogRequest = LintRequest | GradeRequest | CompatRequest | ScanRequest | CheckRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
-RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest
+RunRequest = CatalogRequest | FixRequest | SuiteRequest | DiffRequest
 """The requests whose result is that of a run."""
 
 RUNNERS: Mapping[type, str] = {
@@ -359,6 +393,7 @@ RUNNERS: Mapping[type, str] = {
     GradeRequest: "mcproof.runs.lint:check_targets",
     CompatRequest: "mcproof.runs.compat:check_clients",
     ScanRequest: "mcproof.runs.scan:scan_targets",
+    CheckRequest: "mcproof.runs.check:check_servers",
     FixRequest: "mcproof.runs.fix:fix_targets",
     DiffRequest: "mcproof.runs.diff:diff_catalogs",
     LockRequest: "mcproof.runs.diff:lock_targets",
@@ -399,6 +434,7 @@ KINDS: Mapping[type, RunKind] = {
     GradeRequest: RunKind("grade", ("grade", "catalog"), is_grading=True),
     CompatRequest: RunKind("compat", ("compat", "catalog")),
     ScanRequest: RunKind("scan", ("trust", "catalog"), fail_on="never"),
+    CheckRequest: RunKind("check", _DEFAULT_RULESETS, is_grading=True),
     LockRequest: RunKind("lock", ("catalog",)),
     ProbeRequest: RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True),
     ProveRequest: RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True),

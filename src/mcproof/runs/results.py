@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcproof.testing.suites.regression import RegressionTest
 
 
-Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
+Kind = Literal["lint", "grade", "compat", "scan", "check", "diff", "probe", "prove", "fuzz", "suite"]
 
 
 class LintPayload(NamedTuple):
@@ -67,6 +67,38 @@ class ScanPayload(NamedTuple):
     graph: ToolGraph | None = None
     """Which tool's description names which other tool."""
     kind: Literal["scan"] = "scan"
+
+
+@record()
+class Edit(NamedTuple):
+    """Something to change, and what it gains."""
+
+    what: Text
+    """What to do, in a phrase."""
+    why: str
+    """What is gained."""
+    place: str
+    """Where, in words: a file and a line as far as they are known, or the tool."""
+    snippet: str
+    """What to write there, for the framework of the server; empty if that depends on the code."""
+    rules: list[Text]
+    """The ids of the rules whose findings it fixes."""
+
+
+class CheckPayload(NamedTuple):
+    """What a server is like as a whole; grade and tokens are among the scores."""
+
+    clients: CompatPayload = CompatPayload()
+    trust: ScanPayload = ScanPayload()
+    proof: ProvePayload | None = None
+    """The promises of the schemas; None if no tool was to be called."""
+    edits: list[Edit] = []  # noqa: RUF012 (never mutated)
+    """What to change, the most helpful edit first."""
+    framework: str = ""
+    """The framework that the server is written with, as far as it is known."""
+    source: str = ""
+    """The source that was read besides a live server; empty for none."""
+    kind: Literal["check"] = "check"
 
 
 class DiffPayload(NamedTuple):
@@ -111,6 +143,7 @@ Payload = (
     | GradePayload
     | CompatPayload
     | ScanPayload
+    | CheckPayload
     | DiffPayload
     | ProbePayload
     | ProvePayload
@@ -125,6 +158,7 @@ _EMPTY: dict[str, Payload] = {
     "grade": GradePayload(),
     "compat": CompatPayload(),
     "scan": ScanPayload(),
+    "check": CheckPayload(),
     "diff": DiffPayload(),
     "probe": ProbePayload(),
     "prove": ProvePayload(),
@@ -276,17 +310,40 @@ class TargetResult(NamedTuple):
     @property
     def is_judged(self) -> bool:
         """Whether there is anything to show besides the trouble."""
-        return self.trouble is None or (self.payload.kind == "scan" and self.payload.trust is not None)
+        return self.trouble is None or self.trust is not None
+
+    @property
+    def clients(self) -> CompatPayload | None:
+        """What each client makes of the server; None for kinds of run without clients."""
+        payload = self.payload.clients if self.payload.kind == "check" else self.payload
+        return payload if payload.kind == "compat" else None
+
+    @property
+    def scan(self) -> ScanPayload | None:
+        """Whether to trust the server; None for other kinds of run."""
+        payload = self.payload.trust if self.payload.kind == "check" else self.payload
+        return payload if payload.kind == "scan" else None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust score and the verdict; None if it was not judged."""
+        return None if self.scan is None else self.scan.trust
+
+    @property
+    def proof(self) -> ProbePayload | ProvePayload | None:
+        """The probes of the server; None for kinds of run without probes."""
+        payload = self.payload.proof if self.payload.kind == "check" else self.payload
+        return payload if isinstance(payload, ProbePayload | ProvePayload) else None
 
     @property
     def probes(self) -> list[ProbeResult]:
         """The probes that were sent or left out; empty for kinds of run without probes."""
-        return self.payload.probes if isinstance(self.payload, ProbePayload | ProvePayload) else []
+        return [] if self.proof is None else self.proof.probes
 
     @property
     def matrix(self) -> list[Cell]:
         """The contract matrix; empty for kinds of run without one."""
-        return self.payload.matrix if self.payload.kind == "prove" else []
+        return self.proof.matrix if isinstance(self.proof, ProvePayload) else []
 
     @property
     def tests(self) -> list[TestResult]:

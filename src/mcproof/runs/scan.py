@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
-from mcproof.checks.scores.trust import trust_score
+from mcproof.checks.scores.trust import Trust, trust_score
 from mcproof.checks.subjects import CatalogDrift, Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
@@ -181,15 +181,19 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:
-        summarize = partial(_payload, target.catalog, target.plan, scanned.exposure)
+        summarize = partial(scan_payload, target.catalog, target.plan, scanned.exposure)
         checked = run.judge(target, observed=scanned.observed, detail=detail, summarize=summarize)
         payload = checked.result.payload
         if payload.kind != "scan" or payload.trust is None:
             raise ValueError("not a result of a scan")
-        verdict, limit = payload.trust.verdict, request.fails_on
-        return checked.with_gates([Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))])
+        return checked.with_gates([verdict_gate(payload.trust, request.fails_on)])
 
     return run.run(check, recover)
+
+
+def verdict_gate(trust: Trust, limit: str) -> Gate:
+    """The gate that fails on a verdict, or a worse one."""
+    return Gate("verdict", limit, trust.verdict, VERDICTS.index(trust.verdict) < VERDICTS.index(limit))
 
 
 def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
@@ -201,7 +205,7 @@ def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
     return result._replace(trouble=Trouble.of(error), payload=payload)
 
 
-def _payload(
+def scan_payload(
     catalog: Catalog, plan: Plan, exposure: Exposure, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
 ) -> ScanPayload:
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""

@@ -34,9 +34,11 @@ from mcproof.runs.records import (
 )
 from mcproof.runs.results import (
     AppliedConfiguration,
+    CheckPayload,
     CompatPayload,
     Descriptions,
     DiffPayload,
+    Edit,
     FuzzPayload,
     Gate,
     Payload,
@@ -129,19 +131,31 @@ def _target(result: TargetResult) -> Iterator[str]:
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", map(encoded, result.tests))
-    if payload.kind == "compat":
+    if (clients := result.clients) is not None:
         yield ',\n"clients": '
-        yield from _clients_text(payload)
-    if payload.kind == "scan" and payload.trust is not None:
-        yield f',\n"trust": {printable(encoded(payload.trust))}'
-        if payload.graph is not None:
-            yield f',\n"tool_graph": {printable(encoded(payload.graph))}'
+        yield from _clients_text(clients)
+    if (scan := result.scan) is not None and scan.trust is not None:
+        yield f',\n"trust": {printable(encoded(scan.trust))}'
+        if scan.graph is not None:
+            yield f',\n"tool_graph": {printable(encoded(scan.graph))}'
+    if payload.kind == "check":
+        yield f',\n"check": {printable(encode(_check_record(payload)))}'
     if result.not_judged is not None:
         yield f',\n"not_judged": {printable(encoded(result.not_judged))}'
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", map(encoded, result.code_help))
     yield "}"
+
+
+def _check_record(payload: CheckPayload) -> Record:
+    """Return what `check` adds to the parts of other commands."""
+    return {
+        "next": codec.encode(payload.edits),
+        "framework": payload.framework,
+        "source": payload.source,
+        "calls_tools": payload.proof is not None,
+    }
 
 
 def _lines(members: Record) -> str:
@@ -230,10 +244,20 @@ def _contradiction(document: Record) -> str | None:
         target["tokens"] and ("grade" in target["scores"] or target.get("not_judged")) for target in targets
     ):
         return "no grade"
-    needed = {"diff": "compared_with", "compat": "clients", "scan": "trust", "fuzz": "fuzzing"}.get(command)
-    if needed is not None and any(target.get(needed) is None for target in targets):
-        return f"no `{needed}`"
+    for needed in _NEEDED.get(command, ()):
+        if any(target.get(needed) is None for target in targets):
+            return f"no `{needed}`"
     return None
+
+
+_NEEDED = {
+    "diff": ("compared_with",),
+    "compat": ("clients",),
+    "scan": ("trust",),
+    "check": ("clients", "trust", "check"),
+    "fuzz": ("fuzzing",),
+}
+"""The members that the targets of a command have."""
 
 
 def _run(document: Record) -> RunResult:
@@ -326,8 +350,9 @@ def _read_payload(record: Record, timings: Record, command: str, at: str) -> Pay
         case CompatPayload():
             return _read_clients(record["clients"], f"{at}/clients")
         case ScanPayload():
-            graph = _optional(ToolGraph, record, "tool_graph", at)
-            return ScanPayload(_member(Trust, record, "trust", at), graph)
+            return _read_scan(record, at)
+        case CheckPayload():
+            return _read_check(record, at)
         case FuzzPayload():
             return FuzzPayload(_member(Fuzzing, record, "fuzzing", at))
         case SuitePayload():
@@ -337,6 +362,23 @@ def _read_payload(record: Record, timings: Record, command: str, at: str) -> Pay
             return SuitePayload([test._replace(seconds=spent) for test, spent in zip(tests, taken, strict=True)])
         case payload:
             return payload
+
+
+def _read_scan(record: Record, at: str) -> ScanPayload:
+    return ScanPayload(_member(Trust, record, "trust", at), _optional(ToolGraph, record, "tool_graph", at))
+
+
+def _read_check(record: Record, at: str) -> CheckPayload:
+    probes, matrix = _member(list[ProbeResult], record, "probes", at), _member(list[Cell], record, "matrix", at)
+    added = record["check"]
+    return CheckPayload(
+        clients=_read_clients(record["clients"], f"{at}/clients"),
+        trust=_read_scan(record, at),
+        proof=ProvePayload(probes, matrix) if added["calls_tools"] else None,
+        edits=decode(list[Edit], added["next"], f"{at}/check/next"),
+        framework=added["framework"],
+        source=added["source"],
+    )
 
 
 def _read_findings(target: Record, key: str, rules: dict[str, RuleSummary], at: str) -> list[ReportedFinding]:

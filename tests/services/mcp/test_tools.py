@@ -159,7 +159,7 @@ def test_clients_are_judged(server: Agent) -> None:
 def test_findings_about_clients_name_them_without_the_sources(server: Agent) -> None:
     found = server.document("check_clients", target='[{"name": "a b", "inputSchema": {"type": "object"}}]')
     clients = [client for each in found["findings"] for client in (each["evidence"] or {}).get("clients", ())]
-    assert {"client": "cursor", "effect": "tool_dropped", "level": "error"} in clients
+    assert {"client": "cursor", "effect": "tool_dropped", "level": "warning"} in clients
     assert {tuple(each) for each in clients} == {("client", "effect", "level")}
 
 

@@ -251,7 +251,7 @@ def test_the_suites_of_the_other_tool_run_unchanged(tmp_path: Path) -> None:
     write_suite(tmp_path, {"api": strict, "local": strict}, SEEDS, name="mcptest.yaml")
     done = run("run", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "2 tests: 2 passed"
+    assert done.stdout.splitlines()[-1] == "✓ passed: all 2 tests passed"
 
 
 def test_an_accepted_probe_fails(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_failed_start_is_reported_once_with_its_last_lines(tmp_path: Path) -> 
     secret = {"SECRET": "hunter2-hunter2"}
     done = run("run", cwd=tmp_path, env=secret)
     assert done.returncode == 2
-    assert done.stdout.splitlines()[1:-2] == [
+    assert done.stdout.splitlines()[1:-3] == [
         "  ! 3 tests on `s` could not run",
         "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),

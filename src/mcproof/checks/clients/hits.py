@@ -75,10 +75,11 @@ class _Check:
         """The holders about which there are findings, by rule."""
         self._by_key: _Check | None = None
 
-    def add(self, holder: ActiveConstraint, *, is_reported: bool) -> None:
+    def add(self, holder: ActiveConstraint, reported: ActiveConstraint | None) -> None:
+        """Add a client that has the constraint, as it counts for the verdict and as findings report it, if they do."""
         self.holders.append(holder)
-        if is_reported:
-            self.by_rule.setdefault(holder.constraint.rule, []).append(holder)
+        if reported is not None:
+            self.by_rule.setdefault(holder.constraint.rule, []).append(reported)
 
     def on(self, tool: Tool) -> _Check:
         """The constraint as the tool breaks it: a note if its name is only too long with the server's name."""
@@ -87,10 +88,10 @@ class _Check:
             return self
         if self._by_key is None:
             self._by_key = _Check(self.find, self.params, self.keywords)
+            reported = {holder.key for holders in self.by_rule.values() for holder in holders}
             for holder in self.holders:
-                is_reported = holder in self.by_rule.get(holder.constraint.rule, ())
                 noted = holder._replace(level="note", holds=False, depends_on_key=True)
-                self._by_key.add(noted, is_reported=is_reported)
+                self._by_key.add(noted, noted if holder.key in reported else None)
         return self._by_key
 
 
@@ -107,8 +108,9 @@ class ClientChecks:
         server_key: str = "",
         reported: Iterable[ActiveConstraint] | None = None,
     ) -> None:
-        """`reported` are those about which there are findings; by default all."""
-        reported_keys = None if reported is None else {holder.key for holder in reported}
+        """`reported` are those about which there are findings, with their levels there; by default all."""
+        active = list(active)
+        by_key = {holder.key: holder for holder in (active if reported is None else reported)}
         self._server_key = server_key
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
@@ -124,7 +126,7 @@ class ClientChecks:
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
                     self._server_checks.append(shared[key])
-            shared[key].add(holder, is_reported=reported_keys is None or holder.key in reported_keys)
+            shared[key].add(holder, by_key.get(holder.key))
 
     def key_of(self, catalog: Catalog) -> str:
         """The server's name in client configurations: as given, or as the server reports it."""

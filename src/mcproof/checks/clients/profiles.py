@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -196,6 +196,11 @@ class ActiveConstraint(NamedTuple):
     def key(self) -> tuple[str, str]:
         return self.profile.id, self.constraint.id
 
+    @property
+    def lowered(self) -> ActiveConstraint:
+        """The same for a client that the user does not name: a warning at most."""
+        return self._replace(level="warning") if self.level == "error" else self
+
 
 class ClientChoice(NamedTuple):
     """The clients of a run: all profiles, and those that the user names."""
@@ -220,14 +225,17 @@ class ClientChoice(NamedTuple):
             if holder.profile.id in pins:
                 active.append(holder)
             elif holder.holds and holder.level != "note":
-                active.append(holder._replace(level="warning") if holder.level == "error" else holder)
+                active.append(holder.lowered)
         return active
 
-    def for_compat(self) -> list[ActiveConstraint]:
-        """The constraints behind findings of `compat`: those of the named clients, or what counts in any."""
+    def for_compat(self, important: Container[str] = ()) -> list[ActiveConstraint]:
+        """The constraints behind findings of `compat`: those of the named clients, or what counts in any.
+
+        As in `lint`, errors become warnings unless the client is named, or is one of the `important` ones.
+        """
         pins = self.pins
         return [
-            holder
+            holder if holder.profile.id in pins or holder.profile.id in important else holder.lowered
             for holder in self.all_active()
             if (holder.profile.id in pins if pins else holder.holds and holder.level != "note")
         ]
@@ -259,7 +267,9 @@ def choose_clients(words: Iterable[str], profiles: Mapping[str, Profile] | None 
     for word in words:
         name, _, version = word.partition("@")
         if name not in by_id:
-            raise UsageError(f"unknown client `{name}`{nearest(name, list(by_id))}; `mcproof clients` lists them all")
+            raise UsageError(
+                f"unknown client `{name}`{nearest(name, list(by_id))}; `mcproof explain clients` lists them all"
+            )
         named.append(NamedClient(name, version))
     return ClientChoice(by_id, tuple(named))
 

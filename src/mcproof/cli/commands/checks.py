@@ -1,4 +1,4 @@
-"""Commands that check catalogs: `lint`, `schema-lint`, `grade`, `compat`, `scan`, `diff`, `lock`."""
+"""Commands that check catalogs: `check`, `lint`, `schema-lint`, `grade`, `compat`, `scan`, `diff`, `lock`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 import sys
 
 from mcproof.checks.rule import RULESETS
-from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number, words
+from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number, words
 from mcproof.cli.options import (
+    CALL_OPTIONS,
+    CALLS,
     CLIENT_FIXING,
     COMPARISON,
     CONFIG,
@@ -26,6 +28,7 @@ from mcproof.core.errors import OK, InputError, UsageError
 from mcproof.runs import execute
 from mcproof.runs.requests import (
     KINDS,
+    CheckRequest,
     CompatRequest,
     DiffRequest,
     GradeRequest,
@@ -85,13 +88,63 @@ def _lock(options: argparse.Namespace) -> int:
     return OK
 
 
-_LISTED = "`mcproof clients` lists them; comma-separated, repeatable"
+_LISTED = "`mcproof explain clients` lists them; comma-separated, repeatable"
 _CATALOG = (
     "a snapshot, Python source, -, a URL, FILE.json#NAME of a client configuration, or a name from the configuration"
 )
 _COMMON = (CHECK_OUTPUTS, LIVE, CONFIGURED_LIVE)
 """The options that all checks end with."""
+_MIN_GRADE = Option(GATES, "--min-grade LETTER", "fail below this grade", to="min_grade", type=_letter)
+_FAIL_ON_VERDICT = Option(
+    GATES,
+    "--fail-on-verdict",
+    "exit 1 on this verdict or a worse one (default block)",
+    to="fails_on",
+    choices=("review", "block"),
+    default="block",
+)
+_MIN_CLIENTS = Option(
+    GATES,
+    "--min-clients N",
+    "fail if it works in fewer clients than this",
+    to="min_clients",
+    type=whole_number("clients"),
+)
 COMMANDS = (
+    Command(
+        "check",
+        "Say on one screen how good a server is: grade, clients, trust, promises, and the edits that help most.",
+        (
+            TARGETS,
+            _MIN_GRADE,
+            _FAIL_ON_VERDICT,
+            _MIN_CLIENTS,
+            Option(CALLS, "--static", "call no tool: promises are not judged", to="is_static"),
+            Option(
+                CALLS,
+                "--max-time SECONDS",
+                "how long read-only tools are called (default 30)",
+                to="max_seconds",
+                type=seconds,
+                default=30.0,
+            ),
+            CALL_OPTIONS,
+            policy(KINDS[CheckRequest].fail_on),
+            *_COMMON,
+        ),
+        usage=TARGETS_USAGE,
+        examples="""\
+mcproof check -- python server.py  a server on this machine; its read-only tools are called
+mcproof check https://host/mcp  a remote server
+mcproof check tools.json src/  a snapshot and Python source, one screen each
+mcproof check --min-grade B --fail-on-verdict review -- python server.py  a gate for CI
+""",
+        notes="""\
+It exits with 1 on an error, a broken promise or the verdict `block`. `grade`, `compat`, `scan` and `prove` show each
+part in full; `scan` also connects several times to compare what it lists.
+""",
+        request=CheckRequest,
+    ),
     Command(
         "lint",
         "Check a catalog for problems that confuse agents and clients.",
@@ -108,7 +161,7 @@ COMMANDS = (
                 RULES,
                 "--client NAME[@VERSION]",
                 "a client that matters: what breaks there is an error, and all its facts are checked; "
-                "`mcproof clients` lists them; comma-separated, repeatable",
+                "`mcproof explain clients` lists them; comma-separated, repeatable",
                 to="clients",
                 read=words,
                 repeatable=True,
@@ -155,7 +208,7 @@ left too, with the reason. In Python source, the fix changes schemas that are on
         "Grade a catalog from A to F, with its token cost.",
         (
             TARGETS,
-            Option(GATES, "--min-grade LETTER", "fail below this grade", to="min_grade", type=_letter),
+            _MIN_GRADE,
             Option(
                 GATES,
                 "--max-tokens N",
@@ -200,13 +253,7 @@ mcproof grade tools.json --min-grade B  fail below B
                 read=_required,
                 repeatable=True,
             ),
-            Option(
-                GATES,
-                "--min-clients N",
-                "fail if it works in fewer clients than this",
-                to="min_clients",
-                type=whole_number("clients"),
-            ),
+            _MIN_CLIENTS,
             CLIENT_FIXING,
             policy(KINDS[CompatRequest].fail_on),
             *_COMMON,
@@ -225,14 +272,7 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
         "Say whether an agent may connect to a server: a score, a verdict (allow, review, block) and the evidence.",
         (
             TARGETS,
-            Option(
-                GATES,
-                "--fail-on-verdict",
-                "exit 1 on this verdict or a worse one (default block)",
-                to="fails_on",
-                choices=("review", "block"),
-                default="block",
-            ),
+            _FAIL_ON_VERDICT,
             *COMPARISON,
             Option(
                 "Observing", "--deep", "also call up to 3 tools that are read-only by their own annotation", to="deep"

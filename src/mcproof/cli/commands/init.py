@@ -350,8 +350,8 @@ mcproof init .mcp.json --all -o tests/servers.yaml  every server of a client con
 """,
         notes="""\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
-`mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
-reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
+`mcproof prove --quick`; resources and prompts are read once. Tests that do not pass today are written as comments, with
+the reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
 environment variables instead.
 """,
         run=_init,

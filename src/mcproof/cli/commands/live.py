@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number, words
 from mcproof.cli.options import ANSWER, CALL_OPTIONS, CALLS, SECURITY, policy
@@ -76,7 +76,7 @@ def _list(*, as_json: bool) -> int:
         print_document([printable(encode({"schema_version": SCHEMA_VERSION, "stored": listed})) + "\n"])
         return OK
     if not failures:
-        remark(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
+        remark(f"nothing is stored in {FOLDER}; `mcproof prove --quick`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
     width = max(len(failed.outcome) for failed in failures)
@@ -126,6 +126,11 @@ def _document(failed: StoredFailure, result: ReplayResult) -> str:
     return printable(encode(record)) + "\n"
 
 
+def _prove_request(*, is_quick: bool, **fields: Any) -> ProbeRequest:
+    """The request of `prove`: with `--quick`, that of `probe`."""
+    return ProbeRequest(**fields) if is_quick else ProveRequest(**fields)
+
+
 _PROBING = (
     SERVER,
     Option(
@@ -154,14 +159,13 @@ _PROBING = (
 COMMANDS = (
     Command(
         "probe",
-        "Send a live server bad requests, and check that it rejects them. `mcproof prove` sends more, one for each "
-        "promise of each schema.",
+        "Send a live server bad requests, and check that it rejects them: `mcproof prove --quick` by its old name.",
         _PROBING,
         usage=SERVER_USAGE,
         examples="""\
-mcproof probe -- python server.py  every probe, on every tool that is read-only
-mcproof probe https://host/mcp --tool search  only one tool
-mcproof probe --checks unknown_tool,missing_required -- python server.py
+mcproof prove --quick -- python server.py  every probe, on every tool that is read-only
+mcproof prove --quick https://host/mcp --tool search  only one tool
+mcproof prove --quick --checks unknown_tool,missing_required -- python server.py
 """,
         request=ProbeRequest,
     ),
@@ -170,6 +174,7 @@ mcproof probe --checks unknown_tool,missing_required -- python server.py
         "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side.",
         (
             *_PROBING,
+            Option(CALLS, "--quick", "send one bad request of each kind per tool; no matrix", to="is_quick"),
             Option(
                 CALLS,
                 "--max-calls N",
@@ -189,10 +194,11 @@ mcproof probe --checks unknown_tool,missing_required -- python server.py
         usage=SERVER_USAGE,
         examples="""\
 mcproof prove -- python server.py  the contract matrix of a server
+mcproof prove --quick -- python server.py  one bad request of each kind per tool
 mcproof prove --allow create_note -- python server.py  also call a tool that changes something
 mcproof prove --output report.html -- python server.py  a page with every request and response
 """,
-        request=ProveRequest,
+        request=_prove_request,
     ),
     Command(
         "fuzz",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def _advisories(options: argparse.Namespace) -> int:
     table = advisory_table()
-    wanted = {name.lower() for name in options.packages}
+    wanted = {name.lower() for name in options.names}
     chosen = [advisory for advisory in table.advisories if not wanted or advisory.package in wanted]
     if options.format == "json":
         sys.stdout.write(json.dumps(advisory_document(chosen, table.checked), indent=2) + "\n")
@@ -47,9 +47,8 @@ def _clients(options: argparse.Namespace) -> int:
     profiles = _profiles(parse_config(options))
     for name in options.names:
         if name not in profiles:
-            raise UsageError(
-                f"unknown client `{name}`{nearest(name, list(profiles))}; `mcproof clients` lists them all"
-            )
+            hint = nearest(name, list(profiles))
+            raise UsageError(f"unknown client `{name}`{hint}; `mcproof explain clients` lists them all")
     chosen = [profiles[name] for name in dict.fromkeys(options.names)] or list(profiles.values())
     if options.format == "json":
         sys.stdout.write(json.dumps(client_document(chosen), indent=2) + "\n")
@@ -206,7 +205,42 @@ def _single_quoted(text: str) -> str:
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
+_LISTS = {
+    "rules": "all rules, by ruleset",
+    "clients": "the MCP clients and model APIs that `compat` knows; with names, every fact about them",
+    "advisories": "known vulnerabilities of MCP servers and frameworks; with names, those of these packages",
+}
+"""What `explain` lists."""
+
+
 def _explain(options: argparse.Namespace) -> int:
+    """Explain an id, or list what there is to explain."""
+    topic, *options.names = options.names or [""]
+    run = {"rules": _list_rules, "clients": _clients, "advisories": _advisories, "": _list_topics}.get(topic.lower())
+    if options.names and topic.lower() not in ("clients", "advisories"):
+        raise UsageError(f"one at a time: `mcproof explain {topic}`, then the others")
+    if run is not None:
+        return run(options)
+    options.id = topic
+    return _explain_id(options)
+
+
+def _list_topics(options: argparse.Namespace) -> int:
+    """List what can be explained."""
+    if options.format == "json":
+        return _list_rules(options)
+    rulesets = {name: ruleset.summary for name, ruleset in RULESETS.items()}
+    style = Style.of(sys.stdout)
+    for title, topics in (("Lists", _LISTS), ("Rulesets", rulesets)):
+        sys.stdout.write(f"{style.paint(title, 'bold')}\n")
+        for name, summary in topics.items():
+            sys.stdout.write(f"  mcproof explain {name:12} {summary}\n")
+        sys.stdout.write("\n")
+    sys.stdout.write("`mcproof explain ID` explains a rule or a fault, such as `tool-no-description`.\n")
+    return OK
+
+
+def _explain_id(options: argparse.Namespace) -> int:
     fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
     if options.format == "json":
         if ruleset is not None:
@@ -296,7 +330,7 @@ COMMANDS = (
     Command(
         "advisories",
         "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
-        (Option(ARGUMENTS, "packages PACKAGE", "names of packages (default: all)", nargs="*"), TEXT_OR_JSON),
+        (Option(ARGUMENTS, "names PACKAGE", "names of packages (default: all)", nargs="*"), TEXT_OR_JSON),
         usage="[OPTIONS] [PACKAGE...]",
         examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
         notes="""\
@@ -319,10 +353,28 @@ its command, source or capture shows with a version; an unknown version is repor
     ),
     Command(
         "explain",
-        "Show what a rule checks, why, and how to fix a finding.",
-        (Option(ARGUMENTS, "id ID", "a rule's id or name, a ruleset, or a fault's id"), TEXT_OR_JSON),
-        usage="[OPTIONS] ID",
-        examples="mcproof explain SCH-001",
+        "Show what a rule checks, why, and how to fix a finding; or list rules, clients and advisories.",
+        (
+            Option(
+                ARGUMENTS,
+                "names ID",
+                "a rule's id or name, a ruleset, a fault's id; or `rules`, `clients [NAME...]`, "
+                "`advisories [PACKAGE...]` (default: what there is to explain)",
+                nargs="*",
+            ),
+            CONFIG,
+            TEXT_OR_JSON,
+        ),
+        usage="[OPTIONS] [ID]\n[OPTIONS] rules\n[OPTIONS] clients [NAME...]\n[OPTIONS] advisories [PACKAGE...]",
+        examples="""\
+mcproof explain  what there is to explain
+mcproof explain SCH-001  a rule
+mcproof explain clients cursor  every fact about a client, with sources and dates
+mcproof explain advisories mcp-remote  the known vulnerabilities of a package
+""",
+        notes="""\
+The table of advisories ships with mcproof and has a date: newer ones are not in it.
+""",
         run=_explain,
     ),
     Command(

@@ -27,6 +27,11 @@ TESTS = "Tests"
 def _validate(options: argparse.Namespace) -> int:
     from mcproof.testing.suites.model import suite_files
 
+    if options.schema:
+        from importlib.resources import files
+
+        sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
+        return OK
     checked = [(file, _read(file)) for file in suite_files(options.suites)]
     if options.format == "json":
         _print_json(checked)
@@ -229,9 +234,21 @@ COMMANDS = (
     Command(
         "validate",
         "Check test suites without starting anything: all mistakes, with line and column.",
-        (SUITES, TEXT_OR_JSON),
-        usage="[OPTIONS] [SUITE...]",
-        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
+        (
+            SUITES,
+            Option(ARGUMENTS, "--schema", "print the JSON Schema of test suites, for editors, and check nothing"),
+            TEXT_OR_JSON,
+        ),
+        usage="[OPTIONS] [SUITE...]\n--schema",
+        examples="""\
+mcproof validate  check mcproof.yaml
+mcproof validate tests/  check every suite below a folder
+mcproof validate --schema > mcproof.schema.json
+""",
+        notes="""\
+An editor with a YAML language server checks suites while you type, if their first line is
+`# yaml-language-server: $schema=mcproof.schema.json`.
+""",
         run=_validate,
     ),
 )

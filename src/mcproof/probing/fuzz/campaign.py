@@ -103,6 +103,8 @@ class FuzzResult(NamedTuple):
     cases: dict[str, int]
     """The number of cases sent to each tool."""
     failures: list[FoundFailure]
+    reached: list[str]
+    """The tools of which a valid call was accepted."""
 
 
 def fuzz(
@@ -261,6 +263,7 @@ class FuzzCampaign(Campaign["CaseSlice | ShrinkJob"]):
             outcomes=self._outcomes(),
             cases={fuzzer.tool.name: fuzzer.sent for fuzzer in self._fuzzers},
             failures=failures,
+            reached=[fuzzer.tool.name for fuzzer in self._fuzzers if fuzzer.was_reached],
         )
 
     def _incomplete(self) -> Incomplete:

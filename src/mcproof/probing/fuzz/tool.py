@@ -545,6 +545,11 @@ class ToolFuzzer:
         return [self._record(failure) for failure in self.failures()]
 
     @property
+    def was_reached(self) -> bool:
+        """Whether a valid call was accepted, so that the tool did its work."""
+        return self._valid > self._refused
+
+    @property
     def refused_faults(self) -> frozenset[str | None]:
         """The faults of which a violation was refused; empty if valid calls were refused, too."""
         return frozenset() if self._valid == self._refused else frozenset(self._refused_faults)

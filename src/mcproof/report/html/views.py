@@ -25,10 +25,6 @@ _SYMBOLS = {"good": ("✓", "good"), "bad": ("✕", "bad"), "fair": ("?", "fair"
 """The character of a verdict by its tone, and the tone of its tile."""
 
 
-_SPOKEN = {"fair": "nothing was tested", "good": "no findings"}
-"""The words for a tile without a verdict."""
-
-
 class Tile(NamedTuple):
     """The result as one large character."""
 
@@ -52,7 +48,7 @@ class GateRow(NamedTuple):
 def verdict_tile(verdict: GateVerdict) -> Tile:
     """Return the tile of a target without a grade."""
     character, tone = _SYMBOLS[verdict.tone]
-    return Tile(character, tone, verdict.word or _SPOKEN.get(verdict.tone, "no verdict"))
+    return Tile(character, tone, verdict.word)
 
 
 class TargetView:

@@ -32,6 +32,7 @@ _BUILDERS: dict[Kind, tuple[str, str]] = {
     "grade": ("mcproof.report.sections.scores", "grade_document"),
     "compat": ("mcproof.report.sections.clients", "compat_document"),
     "scan": ("mcproof.report.sections.scores", "scan_document"),
+    "check": ("mcproof.report.sections.check", "check_document"),
     "diff": ("mcproof.report.sections", "diff_document"),
     "probe": ("mcproof.report.sections.calls", "probe_document"),
     "prove": ("mcproof.report.sections.calls", "prove_document"),

@@ -44,6 +44,10 @@ def summary_sentence(result: TargetResult) -> str:
         from mcproof.report.phrases import trust_sentence
 
         return trust_sentence(payload.trust)
+    if payload.kind == "check":
+        from mcproof.report.sections.check import first_sentence
+
+        return first_sentence(payload)
     if payload.kind == "suite":
         return tests_sentence(payload.tests)
     if payload.kind == "prove":

@@ -404,7 +404,7 @@ def _head(servers: Sequence[FirstServer], command: str) -> Iterator[str]:
     yield f"# Tests of {of}, written by `mcproof init`; run them with `{comment_text(command)}`."
     yield "# A starting point: use your own values, and expect more than that a call succeeds."
     yield "# Tests that may have side effects or do not pass yet are commented out: remove the `# ` to activate them."
-    yield "# For completion in an editor, run `mcproof schema > mcproof.schema.json` and add at the top:"
+    yield "# For completion in an editor, run `mcproof validate --schema > mcproof.schema.json` and add at the top:"
     yield "#   # yaml-language-server: $schema=mcproof.schema.json"
 
 

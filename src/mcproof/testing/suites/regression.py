@@ -183,7 +183,7 @@ def _expectation(failed: StoredFailure) -> str:
     """The expectation that the failure breaks. Raises UsageError if there is none."""
     why = _INEXPRESSIBLE.get(failed.outcome)
     if failed.outcome == "protocol_violation" and not _breaks_output_schema(failed.answer):
-        why = "suites do not check the form of responses beyond the `outputSchema`; `mcproof probe` does"
+        why = "suites do not check the form of responses beyond the `outputSchema`; `mcproof prove --quick` does"
     if why is not None:
         raise UsageError(f"no test can express this failure ({failed.outcome.replace('_', ' ')}): {why}")
     return _REJECTED if failed.outcome == "accepted" else _ANY_RESPONSE

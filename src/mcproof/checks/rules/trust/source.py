@@ -52,7 +52,7 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
     """The server is in the list of known advisories.
 
     Why: whoever reaches the server, or writes what an agent reads, may use a published vulnerability.
-    Fix: update the server; `mcproof advisories PACKAGE` shows the fixed version.
+    Fix: update the server; `mcproof explain advisories PACKAGE` shows the fixed version.
 
     Name and version are those that the server reports, and those of its package where the command, the source or the
     capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that

@@ -1,0 +1,130 @@
+"""A server as a whole: what to fix first, the facts, the edits that help most, and the details on a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.core.console import few, plural, shell_word
+from mcproof.probing.outcomes import promises
+from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Document, Edits, Fact, Facts, Findings, Only, Section, Sentence
+from mcproof.report.grids import client_counts, shown_outcomes
+from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, trust_sentence
+from mcproof.report.verdicts import called_sentence
+from mcproof.runs.results import CheckPayload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.blocks import Block
+    from mcproof.runs.results import TargetResult
+
+_REASONS, _CLIENTS, _BROKEN = 2, 4, 2
+"""How many reasons of a verdict, clients and broken promises text names."""
+_MOST_DEDUCTIONS = 3
+
+
+def check_document(result: TargetResult) -> Document:
+    """Return one screen of text; a page also has the details of every part."""
+    payload = _payload(result)
+    facts = Facts(_title(result, payload), list(_facts(result, payload)))
+    edits = Edits(payload.edits)
+    first = Only((TEXT,), [Sentence(first_sentence(payload))])
+    body: list[Block] = [first, facts]
+    if payload.edits:
+        body.append(Section("Edits that help most", [edits], lead="### Edits that help most"))
+    body.append(Only((TEXT,), [Sentence(f"More: {_commands(result)}", is_strong=False)]))
+    body.append(Only((HTML,), list(_details(result, payload))))
+    return Document(body, [Only((MARKDOWN, HTML), [Findings(result, result.findings)])])
+
+
+def _payload(result: TargetResult) -> CheckPayload:
+    if not isinstance(result.payload, CheckPayload):
+        raise ValueError("not a result of a check")
+    return result.payload
+
+
+def first_sentence(payload: CheckPayload) -> str:
+    """Return the edit that helps most, and what it gains."""
+    if not payload.edits:
+        return "Nothing to fix: no edit would raise a score, help a client or keep a promise"
+    edit = payload.edits[0]
+    return f"Fix first: {edit.what}{f': {edit.why}' if edit.why else ''}"
+
+
+def _title(result: TargetResult, payload: CheckPayload) -> str:
+    tokens = result.scores.tokens
+    parts = [result.title, plural(result.counts.get("tools", 0), "tool")]
+    parts += [] if tokens is None else [plural(tokens.total, "token")]
+    return ", ".join([*parts, *([payload.framework] if payload.framework else [])])
+
+
+def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
+    """Yield the judgement on each part, with what is behind it."""
+    grade, trust = result.scores.grade, payload.trust.trust
+    if grade is not None:
+        costs = [f"{cost.rule} −{cost.points:,}" for cost in grade.deductions[:_MOST_DEDUCTIONS]]
+        held = f": {', '.join(costs)}" if costs else ""
+        yield Fact("grade", grade.letter, f"{grade.score} of 100{held}", GRADE_TONES.get(grade.letter, "bad"))
+    else:
+        yield Fact("grade", "?", grade_withheld(result).removeprefix("grade "), "fair")
+    yield _client_fact(payload)
+    if trust is not None:
+        reasons = [*trust.reasons[:_REASONS]]
+        if left := len(trust.reasons) - len(reasons):
+            reasons[-1] += f" (and {left:,} more)"
+        verdict, _, rest = trust_sentence(trust).partition(": ")
+        yield Fact("trust", verdict, rest, TONES[trust.verdict], reasons)
+    yield _promise_fact(result, payload)
+    if payload.source:
+        yield Fact("source", "", payload.source)
+
+
+def _client_fact(payload: CheckPayload) -> Fact:
+    clients = [outcome for outcome in shown_outcomes(payload.clients) if outcome.kind == "client"]
+    broken = [outcome.name for outcome in clients if outcome.verdict == "breaks"]
+    degraded = [outcome.name for outcome in clients if outcome.verdict == "degraded"]
+    count = client_counts(payload.clients)[0] if clients else "no clients"
+    named = f": {few(broken or degraded, _CLIENTS)}" if broken or degraded else ""
+    symbol, tone = ("✗", "bad") if broken else ("!", "fair") if degraded else ("✓", "good")
+    return Fact("clients", symbol, f"{count}{named}", tone)
+
+
+def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
+    if payload.proof is None:
+        return Fact("promises", "·", "not judged: no tool was called", "none")
+    counts = promises(payload.proof.matrix)
+    if not counts.declared:
+        return Fact("promises", "·", "the schemas make no promises", "none")
+    unjudged = counts.not_shown + counts.not_tested
+    called = called_sentence(len(result.called_tools), result.counts.get("tools", 0))
+    text = f"{counts.kept:,} kept, {counts.broken:,} broken, {unjudged:,} not judged; {called}"
+    broken = [f"{cell.tool}: {cell.reason}" for cell in payload.proof.matrix if cell.verdict == "broken promise"]
+    if len(broken) > _BROKEN:
+        broken = [*broken[: _BROKEN - 1], f"{broken[_BROKEN - 1]} (and {len(broken) - _BROKEN:,} more)"]
+    symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
+    return Fact("promises", symbol, text, tone, broken)
+
+
+def target_words(result: TargetResult) -> str:
+    """Return how a command line names a target."""
+    file, _, name = result.target.partition("#")
+    is_command = result.connection is not None and result.connection.get("transport") == "stdio"
+    if is_command and not (name and file.endswith((".json", ".jsonc"))):
+        return f"-- {result.target}"
+    return shell_word(result.target)
+
+
+def _commands(result: TargetResult) -> str:
+    words = target_words(result)
+    names = ["grade", "compat", "scan", *(["prove"] if result.connection is not None else [])]
+    return f"`mcproof {names[0]} {words}`, and {', '.join(names[1:])} in its place; `--output report.html` for a page"
+
+
+def _details(result: TargetResult, payload: CheckPayload) -> Iterator[Block]:
+    """Yield what the commands for each part show."""
+    from mcproof.report.sections import document_of
+
+    parts = {"Clients": payload.clients, "Trust": payload.trust, "Promises": payload.proof}
+    for title, part in parts.items():
+        if part is not None and (part.kind != "scan" or part.trust is not None):
+            yield Section(title, document_of(result._replace(payload=part)).body)

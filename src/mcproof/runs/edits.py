@@ -1,0 +1,214 @@
+"""The edits that help most, across grade, clients, trust, promises and errors.
+
+An edit fixes the findings of one rule, or those of them that come from one definition, such as a parameter that 45
+tools share. What else is wrong at the same places is fixed with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mcproof.checks.reporting import locate_findings, number_twins
+from mcproof.checks.rule import VERDICTS, GradeTraits
+from mcproof.checks.scores.grade import LETTERS, POINTS, letter_of
+from mcproof.core.console import few, plural
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.runs.results import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcproof.checks.clients.verdicts import Improvement
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.trust import Trust
+    from mcproof.core.catalog.model import Catalog
+
+MOST_EDITS = 5
+_LONGEST_SNIPPET = 3
+"""How many lines of a snippet an edit has."""
+_WORTH = {"verdict": 30, "letter": 20, "error": 12, "client": 5, "point": 1, "warning": 0.1}
+"""The worth of a better verdict or letter, a rule without errors, a client, a point of a score, a warning less."""
+_COUNTED_PARAMETERS = re.compile(r"\{n\} parameter\{s\}")
+
+
+class _Gain(NamedTuple):
+    """What an edit gains: how much it is worth, and in words."""
+
+    worth: float
+    words: str
+
+
+class _Draft(NamedTuple):
+    """The findings that one edit fixes, and the rules that it is about."""
+
+    findings: list[Finding]
+    is_shared: bool = False
+    """Whether they come from one definition."""
+
+    @property
+    def rules(self) -> list[str]:
+        return list(dict.fromkeys(finding.rule.id for finding in self.findings))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What drafts have in common that are one edit: their places, or what to do about the server's behaviour."""
+        rule = self.findings[0].rule
+        if rule.ruleset == "wire":
+            return (rule.advice,)
+        # The item as a whole says little about what is wrong with it.
+        is_precise = all(finding.pointer for finding in self.findings)
+        return (self.places,) if is_precise else (self.places, rule.same_as or rule.id)
+
+    @property
+    def places(self) -> frozenset[tuple[str, str]]:
+        return frozenset((finding.item.pointer, finding.pointer) for finding in self.findings)
+
+
+class Scored(NamedTuple):
+    """The scores that an edit may raise."""
+
+    grade: Grade | None
+    trust: Trust | None
+    improvements: Sequence[Improvement]
+
+
+def most_helpful(catalog: Catalog, findings: Sequence[Finding], scored: Scored) -> list[Edit]:
+    """Return the edits that gain most, the best first."""
+    gains = [(draft, _gain(draft, findings, scored)) for draft in _drafts(findings)]
+    gains = sorted((pair for pair in gains if pair[1].worth > 0), key=lambda pair: -pair[1].worth)
+    return [_edit(catalog, draft, gain, scored) for draft, gain in gains[:MOST_EDITS]]
+
+
+def _drafts(findings: Sequence[Finding]) -> list[_Draft]:
+    """Group findings into edits: by rule, a large shared definition apart, and rules about the same places together."""
+    twins = number_twins(findings)
+    by_rule: dict[str, list[int]] = {}
+    for number, finding in enumerate(findings):
+        if finding.level != "note" or finding.rule.ruleset == "grade":
+            by_rule.setdefault(finding.rule.id, []).append(number)
+    drafts: dict[tuple[object, ...], _Draft] = {}
+    for numbers in by_rule.values():
+        for draft in _parts(findings, numbers, twins):
+            same = drafts.get(draft.key)
+            drafts[draft.key] = draft if same is None else same._replace(findings=[*same.findings, *draft.findings])
+    return list(drafts.values())
+
+
+def _parts(findings: Sequence[Finding], numbers: list[int], twins: dict[int, int]) -> Iterator[_Draft]:
+    """Split the findings of a rule, if most of them come from one definition."""
+    groups: dict[int, list[int]] = {}
+    for number in numbers:
+        if number in twins:
+            groups.setdefault(twins[number], []).append(number)
+    shared = max(groups.values(), key=len, default=[])
+    if 2 * len(shared) < len(numbers):
+        shared = []
+    if shared:
+        yield _Draft([findings[number] for number in shared], is_shared=True)
+    if rest := set(numbers).difference(shared):
+        yield _Draft([findings[number] for number in sorted(rest)])
+
+
+def _gain(draft: _Draft, findings: Sequence[Finding], scored: Scored) -> _Gain:
+    """What fixing the findings of a draft gains."""
+    gains = [*_grade_gains(draft, scored.grade)]
+    of_draft, of_all = (Counter(finding.rule.id for finding in some) for some in (draft.findings, findings))
+    # Only without any of its findings is a client, or a rule, better off.
+    rules = [rule for rule in draft.rules if of_draft[rule] == of_all[rule]]
+    gains += [*_client_gains(rules, scored.improvements), *_trust_gains(rules, scored.trust)]
+    gains += _error_gains(draft.findings)
+    return _Gain(sum(gain.worth for gain in gains), "; ".join(filter(None, (gain.words for gain in gains))))
+
+
+def _grade_gains(draft: _Draft, grade: Grade | None) -> Iterator[_Gain]:
+    points = sum(POINTS[finding.rule.scheme_severity] for finding in draft.findings if finding.rule.ruleset == "grade")
+    if grade is None or not points:
+        return
+    whole = next((gain for gain in grade.gains if [gain.rule] == draft.rules and gain.cost == points), None)
+    after = max(0, min(100, grade.unclamped + points)) if whole is None else grade.score + whole.points
+    letter = letter_of(after)
+    steps = LETTERS.index(grade.letter) - LETTERS.index(letter)
+    worth = _WORTH["letter"] * steps + _WORTH["point"] * (after - grade.score or points / 10)
+    if steps:
+        yield _Gain(worth, f"{grade.letter} → {letter}")
+    else:
+        below = "" if after > grade.score else f" of {100 - grade.unclamped:,} lost"
+        yield _Gain(worth, f"{plural(after - grade.score or points, 'point')}{below}")
+
+
+def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iterator[_Gain]:
+    gains = [gain for improvement in improvements if improvement.rule in rules for gain in improvement.gains]
+    better = list(dict.fromkeys(gain.name for gain in gains if gain.kind == "client" and gain.before != gain.after))
+    if better:
+        yield _Gain(_WORTH["client"] * len(better), f"better in {few(better, 3)}")
+
+
+def _trust_gains(rules: list[str], trust: Trust | None) -> Iterator[_Gain]:
+    actions = [] if trust is None else [action for action in trust.actions if action.rule in rules]
+    if trust is None or not actions:
+        return
+    verdict = min((action.verdict for action in actions), key=VERDICTS.index)
+    steps, points = VERDICTS.index(trust.verdict) - VERDICTS.index(verdict), sum(action.points for action in actions)
+    words = [f"{trust.verdict} → {verdict}"] if steps else []
+    words += [f"trust +{points}"] if points else []
+    yield _Gain(_WORTH["verdict"] * steps + _WORTH["point"] * points, ", ".join(words))
+
+
+def _error_gains(findings: list[Finding]) -> Iterator[_Gain]:
+    errors = sum(finding.level == "error" for finding in findings)
+    broken = sum(finding.level == "error" and finding.rule.ruleset == "wire" for finding in findings)
+    yield _Gain(_WORTH["warning"] * sum(finding.level == "warning" for finding in findings), "")
+    if errors:
+        yield _Gain(_WORTH["error"], plural(errors, "broken promise" if broken == errors else "error") + " less")
+
+
+def _edit(catalog: Catalog, draft: _Draft, gain: _Gain, scored: Scored) -> Edit:
+    first = draft.findings[0]
+    snippet = _snippet(catalog, draft.findings)
+    return Edit(_what(draft, scored), gain.words, _place(catalog, first), snippet, draft.rules)
+
+
+def _what(draft: _Draft, scored: Scored) -> str:
+    """What to do, in a phrase: of the rule that says it best."""
+    first, count = draft.findings[0], len(draft.places)
+    for finding in draft.findings:
+        if finding.rule.ruleset == "grade":
+            remedy, name = finding.rule.own(GradeTraits).remedy, finding.parameter
+            if draft.is_shared and name is not None and _COUNTED_PARAMETERS.search(remedy):
+                return _COUNTED_PARAMETERS.sub(f"`{name}`", remedy) + f", in {count:,} tools from one definition"
+            return remedy.format(n=f"{count:,}", s="" if count == 1 else "s")
+    improvement = next((step for step in scored.improvements if step.rule in draft.rules), None)
+    if improvement is not None:
+        return improvement.remedy
+    return first.rule.advice.partition(". ")[0].rstrip(".")
+
+
+def _place(catalog: Catalog, finding: Finding) -> str:
+    """The first place to change: file and line where they are known, and the item."""
+    (location,) = locate_findings(catalog, [finding])
+    item = finding.item
+    subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"
+    if finding.parameter is not None and item.kind == "tool":
+        subject += f", parameter `{finding.parameter}`"
+    where = "" if location.line is None else f"{location.file}:{location.line}"
+    return ", ".join(filter(None, (where, subject))) or "the server as a whole"
+
+
+def _snippet(catalog: Catalog, findings: list[Finding]) -> str:
+    """What to write in the code, or in a snapshot; empty if that depends on what the author wants."""
+    if catalog.source is not None or catalog.connection is not None:
+        from mcproof.checks.fixes.snippets import code_help
+
+        helped = code_help(catalog, findings)
+        lines = helped[0].code.splitlines() if helped else []
+        more = ["…"] if len(lines) > _LONGEST_SNIPPET else []
+        return "\n".join([*lines[:_LONGEST_SNIPPET], *more])
+    fix = next((finding.fix for finding in findings if finding.fix is not None), None)
+    if fix is None:
+        return ""
+    from json import dumps
+
+    return f"{dumps(fix.key)}: {dumps(fix.value, ensure_ascii=False)}"

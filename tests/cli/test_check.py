@@ -1,0 +1,155 @@
+"""`check`: one screen and one document about a server as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from probing.running import CONTRACT, small_server, tool
+
+from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = ("--", *CONTRACT, "good")
+WIDE = {"COLUMNS": "100"}
+
+
+def checked(*words: str, code: int = 0, **options: Any) -> dict[str, Any]:
+    """The document of a check."""
+    done = run("check", "--format", "json", *words, **options)
+    assert done.returncode == code, done
+    document: dict[str, Any] = document_of(done, "check")
+    return document
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "clean.json", {"tools": [CLEAN_TOOL]})
+    write(tmp_path / "faulty.json", {"tools": [FAULTY_TOOL]})
+    return tmp_path
+
+
+def shared(count: int) -> list[dict[str, Any]]:
+    """Tools that share a parameter without a description."""
+    path = {"type": "string"}
+    schema = {"type": "object", "properties": {"path": path}, "required": ["path"]}
+    return [{**CLEAN_TOOL, "name": f"find_{number}", "inputSchema": schema} for number in range(count)]
+
+
+def test_the_first_sentence_is_the_one_edit_that_helps_most(here: Path) -> None:
+    write(here / "shared.json", {"tools": shared(12)})
+    lines = run("check", "shared.json").stdout.splitlines()
+    assert lines[0] == "Fix first: describe `path`, in 12 tools from one definition: D → A"
+    assert checked("shared.json")["next"][0] == {
+        "what": "describe `path`, in 12 tools from one definition",
+        "why": "D → A",
+        "place": "tool `find_0`, parameter `path`",
+        "snippet": "",
+        "rules": ["prop-no-description"],
+    }
+
+
+def test_a_server_without_a_fault_has_nothing_to_fix() -> None:
+    lines = run("check", "clean.json").stdout.splitlines()
+    assert lines[0].startswith("Nothing to fix: ")
+    assert lines[-1] == "✓ passed: verdict allow; no findings (gate: errors)"
+    assert checked("clean.json")["next"] == []
+
+
+@pytest.mark.parametrize("count", [1, 60])
+def test_whatever_the_server_a_check_is_one_screen(here: Path, count: int) -> None:
+    properties = {"a" * 90: {}, "path": {"type": "string"}, "content": {"type": ["string", "null"]}}
+    bad = [
+        {"name": f"delete {'x' * 70} {number}", "inputSchema": {"type": "object", "properties": properties}}
+        for number in range(count)
+    ]
+    write(here / "bad.json", {"tools": [*bad, *shared(count)]})
+    lines = run("check", "bad.json", env=WIDE).stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+
+
+def test_each_part_says_what_its_own_command_says() -> None:
+    document, words = checked("--fail-on", "never", *GOOD), ("--format", "json", *GOOD)
+    grade, compat, prove = (json.loads(run(name, *words).stdout) for name in ("grade", "compat", "prove"))
+    assert document["grade"]["score"] == grade["score"]
+    assert document["tokens"] == grade["tokens"]["total"]
+    assert document["clients"]["breaks"] == [
+        name
+        for name, client in compat["clients"].items()
+        if client["verdict"] == "breaks" and name not in ("openai-api", "claude-api", "gemini-api")
+    ]
+    assert document["promises"]["kept"] == prove["promises"]["kept"]
+    assert document["promises"]["broken"] == prove["promises"]["broken"] == 0
+    assert document["conclusion"]["outcome"] == prove["conclusion"]["outcome"] == "passed"
+
+
+def test_a_broken_promise_fails_a_check() -> None:
+    accepting = small_server([tool(text={"type": "string", "maxLength": 10})])
+    document = checked(*accepting, code=1)
+    assert document["promises"]["broken"] == 2
+    assert document["conclusion"]["outcome"] == "failed"
+    assert any(finding["rule"] == "WIR-015" for finding in document["findings"])
+    static = checked("--static", *accepting)
+    assert static["promises"] is None
+
+
+@pytest.mark.parametrize(("words", "lists"), [(("--static",), 1), ((), 2)], ids=["static", "calls"])
+def test_a_server_is_listed_once_and_once_more_to_prove_how_it_pages(
+    here: Path, words: tuple[str, ...], lists: int
+) -> None:
+    log = here / "called"
+    done = run("check", *words, "--trace=t.jsonl", "--env", f"CALLED={log}", *small_server([tool()]))
+    assert done.returncode in (0, 1)
+    assert log.exists() == (not words)
+    traces = [json.loads(line) for line in (here / "t.jsonl").read_text().splitlines()]
+    sent = [trace["message"] for trace in traces if trace["direction"] == "sent" and "message" in trace]
+    listed = [message for message in sent if isinstance(message, dict) and message.get("method") == "tools/list"]
+    assert len([message for message in listed if "cursor" not in message.get("params", {})]) == lists
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        (("--min-grade", "C"), 0),
+        (("--min-grade", "A"), 1),
+        (("--min-clients", "1"), 0),
+        (("--min-clients", "29"), 1),
+        (("--fail-on-verdict", "block"), 0),
+    ],
+)
+def test_gates_change_what_fails(gate: tuple[str, ...], code: int) -> None:
+    document = checked("faulty.json", "--fail-on", "never", *gate, code=code)
+    assert document["conclusion"]["outcome"] == ("failed" if code else "passed")
+
+
+def test_several_targets_and_folders_have_one_screen_each(here: Path) -> None:
+    done = run("check", "clean.json", "faulty.json")
+    assert done.returncode == 1
+    assert done.stdout.count("  grade     ") == 2
+    assert done.stdout.splitlines()[-1].startswith("✗ failed: 1 of 2 targets; ")
+    documents = json.loads(run("check", str(here), "--format", "json").stdout)["targets"]
+    assert [document["next"] == [] for document in documents] == [True, False]
+
+
+def test_every_format_shows_a_check(here: Path) -> None:
+    done = run(
+        "check", "faulty.json", "--output", "a.md", "--output", "a.html", "--output", "a.sarif", "--output", "a.xml"
+    )
+    assert done.returncode == 1
+    assert "Edits that help most" in (here / "a.md").read_text("utf-8")
+    page = (here / "a.html").read_text("utf-8")
+    assert all(title in page for title in ("Edits that help most", ">Clients<", ">Trust<"))
+    assert json.loads((here / "a.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert "<failure" in (here / "a.xml").read_text("utf-8")
+
+
+def test_a_stored_check_renders_as_the_run_did(here: Path) -> None:
+    for words in (("faulty.json",), GOOD):
+        done = run("check", "--report", "run.json", *words)
+        assert run("report", "run.json").stdout == done.stdout
