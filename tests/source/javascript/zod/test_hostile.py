@@ -22,6 +22,8 @@ from mcproof.source.javascript.zod.methods import (
 )
 from mcproof.source.javascript.zod.schema import ZodSchema, is_zod
 
+IGNORING = {"json", "stringbool"}
+"""Functions that take no arguments."""
 EMITTERS = [
     Emitter(zod=(3, 25, 76)),
     *(Emitter(zod=zod) for zod in ((4, 0, 0), (4, 3, 6), (4, 6, 7))),
@@ -69,11 +71,8 @@ def written(value: Any) -> None:
 @pytest.mark.parametrize("name", sorted({*COMPOSITES, *SIMPLE, *NUMBERS, *WRAPPERS, *CHECKS_OF_MINI, "email", "uuid"}))
 def test_functions_take_any_arguments(name: str) -> None:
     values = pool()
-    for arguments in (
-        [],
-        *([value] for value in values),
-        *(list(pair) for pair in itertools.product(values, repeat=2)),
-    ):
+    pairs = () if name in IGNORING else itertools.product(values, repeat=2)
+    for arguments in ([], *([value] for value in values), *(list(pair) for pair in pairs)):
         value = zod_call(("z", name), arguments, called)
         if is_zod(value):
             written(value)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
 BATCH = 60
 FEW = settings(max_examples=2, deadline=None, phases=[Phase.generate])
 """Each example is a batch, because a process of Node takes longer than the schemas in it. The first schema of a batch

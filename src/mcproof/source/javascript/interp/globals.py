@@ -444,10 +444,24 @@ def _define(run: Interpreter, given: list[Value]) -> Value:
 
 
 def _define_all(run: Interpreter, given: list[Value]) -> Value:
-    descriptors = argument(given, 1)
+    target, descriptors = argument(given, 0), argument(given, 1)
     for name, descriptor in descriptors.members.items() if isinstance(descriptors, JsObject) else ():
-        _define(run, [argument(given, 0), name, descriptor])
-    return argument(given, 0)
+        _define(run, [target, name, descriptor])
+    if isinstance(target, JsObject) and (not isinstance(descriptors, JsObject) or descriptors.is_open):
+        target.is_open = True
+    return target
+
+
+def _descriptors(given: list[Value]) -> Value:
+    """What `Object.getOwnPropertyDescriptors` returns, with which compilers write `{...one, two}`."""
+    value = argument(given, 0)
+    if not isinstance(value, JsObject):
+        return Unknown("the members of a value are not known")
+    descriptors = {
+        name: JsObject({"get": member.get, "set": member.set} if isinstance(member, Accessor) else {"value": member})
+        for name, member in value.members.items()
+    }
+    return JsObject(descriptors, is_open=value.is_open)
 
 
 def _from_entries(run: Interpreter, given: list[Value]) -> Value:
@@ -514,6 +528,7 @@ def _object_functions(run: Interpreter) -> dict[str, Use]:
         "setPrototypeOf": _set_prototype,
         "getOwnPropertyNames": _own_names,
         "getOwnPropertyDescriptor": lambda given: UNDEFINED,
+        "getOwnPropertyDescriptors": _descriptors,
         "getOwnPropertySymbols": lambda given: JsArray([]),
         "hasOwn": lambda given: METHODS["Object"]["hasOwnProperty"](run, argument(given, 0), given[1:]),
         "is": lambda given: given[0] is given[1] if len(given) > 1 else True,

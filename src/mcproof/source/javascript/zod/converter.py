@@ -458,7 +458,9 @@ def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:
     if kind in ("any", "unknown", "catch") or (kind == "optional" and is_absent):
         return True
     if kind == "default" and is_absent:
-        return accepts(schema.inner, schema.facts["value"], depth + 1) is not False
+        answer = accepts(schema.inner, schema.facts["value"], depth + 1)
+        # A default that is not known may be missing, and then it is required; a text is taken to be a valid one.
+        return True if answer is None and not isinstance(schema.facts["value"], Unknown) else answer
     if kind == "nullable" and value is None:
         return True
     if kind == "preprocess" and is_absent:
@@ -469,7 +471,8 @@ def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:
     if kind in ("optional", "default", "nullable", "readonly", "lazy", "transform", "preprocess"):
         return accepts(schema.inner, value, depth + 1)
     if kind == "pipe":
-        return accepts(schema.facts["in"], value, depth + 1)
+        first = accepts(schema.facts["in"], value, depth + 1)
+        return first if first is False else accepts(schema.facts["out"], _parsed(schema.facts["in"], value), depth + 1)
     if kind == "union" and schema.facts.get("discriminator") is None:
         answers = [accepts(option, value, depth + 1) for option in schema.facts["options"]]
         return True if True in answers else None if None in answers else False
@@ -488,6 +491,22 @@ def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:
     if kind == "string" and isinstance(value, str):
         return _accepts_text(schema.checks, value)
     return type_of(value) == kind or (None if kind not in PRIMITIVES else False)
+
+
+def _parsed(schema: Value, value: Value) -> Value:
+    """What a schema makes of a value that it accepts."""
+    for _ in range(DEEPEST):
+        schema = settled(schema)
+        if not isinstance(schema, ZodSchema):
+            break
+        if schema.kind == "default" and value is UNDEFINED:
+            return schema.facts["value"]
+        if schema.facts.get("coerce") or schema.kind in ("transform", "preprocess", "catch", "pipe", "union"):
+            break
+        if "inner" not in schema.facts:
+            return value
+        schema = schema.inner
+    return Unknown("what this schema makes of a value is not evaluated")
 
 
 def _accepts_text(checks: tuple[Check, ...], text: str) -> bool | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.source.javascript.values import UNDEFINED, Call, JsArray, JsObject, Unknown, Value
 from mcproof.source.javascript.zod.formats import tables
 from mcproof.source.javascript.zod.methods import CHECKS, computed, entries_of, zod_method
-from mcproof.source.javascript.zod.schema import Check, Deferred, ZodSchema, as_list, shape_of
+from mcproof.source.javascript.zod.schema import Check, Deferred, ZodSchema, as_list, settled, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ CHECKS_OF_MINI = {
 def zod_call(path: Sequence[str], arguments: Sequence[Value], call: Call, module: str = "zod") -> Value:
     """What a function of zod returns; `path` is its name in the module, such as `("z", "coerce", "number")`."""
     name = path[-1] if path else ""
-    made = _made(name, list(arguments), call, module, is_iso="iso" in path)
+    made = _made(name, [settled(argument) for argument in arguments], call, module, is_iso="iso" in path)
     if made is None:
         return Unknown(f"nothing is known of z.{name}()")
     if "coerce" in path and isinstance(made, ZodSchema):

@@ -61,6 +61,7 @@ VALUES = {
 
 def zod_method(schema: ZodSchema, name: str, arguments: Sequence[Value], call: Call) -> Value:
     """What a method of a schema returns."""
+    arguments = [settled(argument) for argument in arguments]
     first = arguments[0] if arguments else UNDEFINED
     if _is_check(schema, name):
         return schema.checked(name, *arguments)
@@ -73,11 +74,11 @@ def zod_method(schema: ZodSchema, name: str, arguments: Sequence[Value], call: C
     if schema.kind == "object" and (name in OBJECTS or name in EXTRAS):
         if name in EXTRAS:
             return schema.changed("shape", extra=EXTRAS[name], unknown_keys=EXTRAS[name])
-        return OBJECTS[name](schema, list(arguments), call)
+        return OBJECTS[name](schema, arguments, call)
     if schema.kind == "enum" and name in ("extract", "exclude"):
         return _selected(schema, first, keeps=name == "extract")
     if name in METHODS:
-        return METHODS[name](schema, list(arguments), call)
+        return METHODS[name](schema, arguments, call)
     if name in ("rest", "returns", "args", "implement") and schema.kind in ("tuple", "function"):
         return schema.changed("shape", rest=first, rest_is_argument=False)
     return Unknown(f"nothing is known of the method {name}() of zod's schemas")
@@ -102,13 +103,12 @@ def computed(value: Value, call: Call) -> Value:
 def entries_of(value: Value) -> tuple[dict[str, Value], bool]:
     """The entries of an enumeration, from an array or an object, and whether there may be more."""
     if isinstance(value, JsArray):
-        known = {item: item for item in value.items if isinstance(item, str)}
-        return known, value.is_open or len(known) < len(
-            {id(item) if not isinstance(item, str) else item for item in value.items}
-        )
+        items = as_list(value)
+        return {item: item for item in items if isinstance(item, str)}, any(isinstance(item, Unknown) for item in items)
     if isinstance(value, JsObject):
-        entries = {name: item for name, item in value.members.items() if isinstance(item, str | int | float)}
-        return entries, value.is_open or len(entries) < len(value.members)
+        members = {name: settled(member) for name, member in value.members.items()}
+        entries = {name: member for name, member in members.items() if isinstance(member, str | int | float)}
+        return entries, value.is_open or any(isinstance(member, Unknown) for member in members.values())
     return {}, True
 
 

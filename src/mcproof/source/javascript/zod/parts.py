@@ -105,6 +105,8 @@ class UnknownParts:
 
 def as_json(value: Value, depth: int = 0) -> Any:
     """A value as `JSON.stringify` writes it; unknown values stay."""
+    if isinstance(value, Unknown) and value.is_default:
+        value = value.options[0]
     if value is None or isinstance(value, str | bool | int | Unknown):
         return value
     if depth > DEEPEST:

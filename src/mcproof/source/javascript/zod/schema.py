@@ -102,8 +102,10 @@ def is_zod(value: Value) -> bool:
 
 
 def settled(value: Value) -> Value:
-    """A value, computed if it was deferred."""
-    return value.get() if isinstance(value, Deferred) else value
+    """A value, computed if it was deferred, and its default if it depends on the environment."""
+    if isinstance(value, Deferred):
+        value = value.get()
+    return value.options[0] if isinstance(value, Unknown) and value.is_default else value
 
 
 def member_of(shape: dict[str, Value], name: str) -> Value:
@@ -138,6 +140,8 @@ def raw_shape(value: JsObject, call: Callable[[Value, list[Value]], Value] | Non
 
 def as_list(value: Value) -> list[Value]:
     """The items of an array; an unknown one counts as one unknown item."""
+    value = settled(value)
     if isinstance(value, JsArray):
-        return [*value.items, Unknown("there may be more items")] if value.is_open else list(value.items)
+        items = [settled(item) for item in value.items]
+        return [*items, Unknown("there may be more items")] if value.is_open else items
     return [Unknown("the items of this list are not known")]
