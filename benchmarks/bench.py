@@ -13,6 +13,7 @@ import pathlib
 import tempfile
 from contextlib import ExitStack
 
+import measure_load
 import measure_serving
 from measure_editing import keystroke
 from measure_proving import proving, proving_many
@@ -77,7 +78,7 @@ MEASUREMENTS = (
     Measurement("sweep-memory", "peak of 200,000 captures : of 2,000", 1.5, memory),
     Measurement("sweep-ray", "sweep on Ray : local engine", None, ray_overhead),
 )
-ON_DEMAND = measure_serving.rows()
+ON_DEMAND = (*measure_serving.rows(), *measure_load.rows())
 
 
 def line(row: Measurement, measured: Comparison) -> str:

@@ -173,7 +173,8 @@ def _running(word: str, postmaster: int | None) -> Iterator[Service]:
             process.terminate()
 
 
-def _filled(word: str, runs: int) -> str:
+def fill_store(word: str, runs: int) -> str:
+    """Fill a store with servers that have this many runs each."""
     from mcproof.services.store.database import open_database
     from services.store.filling import Size, fill
 
@@ -198,7 +199,7 @@ def _services(at: Workspace, kind: str) -> Services:
             postmaster = int((folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
             words = [new_database(url) for _ in (FEW, MANY)]
         few, many = (
-            at.closing.enter_context(_running(_filled(word, runs), postmaster))
+            at.closing.enter_context(_running(fill_store(word, runs), postmaster))
             for word, runs in zip(words, (FEW, MANY), strict=True)
         )
         at.kept[kind] = Services(few, many)

@@ -93,6 +93,7 @@ async def record(request: Request, name: str) -> JSONResponse:
         return uid
 
     uid = await _in_turn(request, recorded)
+    request.app.state.pages.clear()
     return JSONResponse({"uid": uid, "server": name}, 201, headers={"location": f"/api/v1/runs/{uid}"})
 
 

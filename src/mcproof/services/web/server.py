@@ -27,6 +27,7 @@ from mcproof.services.web.access import TokenCheck, add_problem_handlers
 from mcproof.services.web.clients import RateLimit, Shares, TrustedProxies
 from mcproof.services.web.health import LogHandler, Metrics, NoLog, RequestLog, ServiceLog
 from mcproof.services.web.health import router as health
+from mcproof.services.web.page_cache import SECONDS, PageCache, PageStore
 from mcproof.services.web.pages import pages_router
 from mcproof.services.web.protection import (
     HeadRequests,
@@ -77,6 +78,8 @@ class WebSettings(NamedTuple):
     """Networks of proxies that name the client in `Forwarded` or `X-Forwarded-For`."""
     visit_limits: GuestLimits = GuestLimits()
     """The bounds of the checks that visitors ask for."""
+    page_seconds: float = 0.0
+    """How old a page may be that many ask for."""
     required_scopes: tuple[str, ...] = ()
     """The scopes, of `read` and `lint`, that requests need a token for."""
 
@@ -100,6 +103,7 @@ def create_service(
         lambda outcome: metrics.increase("mcproof_visits_total", outcome=outcome.failure or "checked"),
     )
 
+    pages = PageStore(settings.page_seconds)
     reader = StoreReader(Shares(READS_OF_CLIENT, READS))
 
     @asynccontextmanager
@@ -128,6 +132,7 @@ def create_service(
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
             Middleware(TokenCheck, database=database, required=settings.required_scopes),
             Middleware(HeadRequests),
+            Middleware(PageCache, store=pages),
         ],
     )
     app.state.database = database
@@ -137,6 +142,7 @@ def create_service(
     app.state.metrics = metrics
     app.state.visits = visits
     app.state.reader = reader
+    app.state.pages = pages
     app.state.networks = settings.networks
     for router in (visitor_router(), pages_router(), badges, health):
         app.include_router(router, include_in_schema=False)
@@ -158,6 +164,7 @@ def serve(database: Database, options: argparse.Namespace) -> None:
     own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
     settings = WebSettings(
         hosts=(*LOOPBACK, *own, *options.allow_host),
+        page_seconds=SECONDS,
         required_scopes=tuple(options.require_token),
         networks=tuple(options.allow_network),
         proxies=tuple(map(ip_network, options.trusted_proxy)),
