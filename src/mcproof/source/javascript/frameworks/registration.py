@@ -83,6 +83,8 @@ def register_members(host: McpHost, server: ServerValue, tools: Value, place: Pl
         key = name.options[0] if isinstance(name, Unknown) else name
         tool = default_of(get_member(host.run, tools, key))
         members = _members(host, tool, ("description", "title", "inputSchema", "outputSchema", "annotations", "_meta"))
+        if "inputSchema" not in members:  # a tool as those of the AI SDK
+            members["inputSchema"] = get_member(host.run, tool, "parameters")
         item = add(host, server, "tools", {"name": key, **members}, place, literal=tool)
         item.is_conditional = isinstance(name, Unknown)
 

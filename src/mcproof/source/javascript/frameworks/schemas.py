@@ -6,6 +6,7 @@ does is not followed.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,8 @@ from mcproof.source.javascript.zod.emitters import (
     zod_to_json_schema,
 )
 from mcproof.source.javascript.zod.functions import zod_call
-from mcproof.source.javascript.zod.methods import VALUES, zod_member, zod_method
-from mcproof.source.javascript.zod.schema import Check, ZodSchema
+from mcproof.source.javascript.zod.methods import VALUES, definition_of, zod_member, zod_method
+from mcproof.source.javascript.zod.schema import Check, Deferred, ZodSchema
 
 if TYPE_CHECKING:
     from mcproof.source.javascript.files import ProjectFiles
@@ -66,6 +67,8 @@ def call_zod(run: Interpreter, library: Library, given: list[Value], place: Plac
         return to_json_schema(
             argument(given, 0), argument(given, 1), zod if module != "zod/v4" else max(zod, (4, 0, 0))
         )
+    if module == "zod":
+        module = "zod/v3" if zod < (4,) else "zod/v4"
     made = zod_call(path, given, call, module)
     if isinstance(made, ZodSchema) and made.node is None:
         made.node = place
@@ -81,9 +84,23 @@ def module_of(library: Library) -> tuple[str, tuple[str, ...]]:
 
 def zod_value(run: Interpreter, schema: Value, name: str) -> Value:
     """A member of a schema: a value, or a method."""
+    if isinstance(schema, ZodSchema) and name in ("_def", "def"):
+        return _definition(schema)
     if isinstance(schema, ZodSchema) and name in _MEMBERS:
         return zod_member(schema, name)
     return NativeFunction(name, lambda this, given: call_schema(run, schema, name, given, None))
+
+
+def _definition(schema: ZodSchema) -> Value:
+    definition = definition_of(schema, is_zod4="/v4" in schema.module)
+    for name, member in definition.members.items():
+        if isinstance(member, Deferred):
+            definition.members[name] = NativeFunction(name, functools.partial(_computed, member))
+    return definition
+
+
+def _computed(member: Deferred, this: Value, given: list[Value]) -> Value:
+    return member.get()
 
 
 def call_schema(run: Interpreter, schema: Value, name: str, given: list[Value], place: Place | None) -> Value:
@@ -151,7 +168,9 @@ class Versions:
         if found is not None:
             return found
         sdk = self.of("@modelcontextprotocol/sdk", path)
-        return (3, 25, 76) if sdk is not None and sdk < (1, 23) else NEWEST_ZOD
+        # The converter of JSON Schema asks for a zod of its own, which is installed beside that of an old SDK.
+        has_own = self.of("zod-to-json-schema", path) is not None
+        return (3, 25, 76) if sdk is not None and sdk < (1, 23) and not has_own else NEWEST_ZOD
 
     def emitter(self, framework: str, package: str, path: str) -> Emitter:
         """Who writes the schemas of a server."""

@@ -74,6 +74,10 @@ class Zod3Converter:
             earlier = self.seen[id(schema)][1]
             if self.options.references == "root":
                 return {"$ref": "/".join(earlier)}
+            if self.options.references == "relative":
+                common = next((n for n, (one, two) in enumerate(zip(path, earlier, strict=False)) if one != two), None)
+                shared = min(len(path), len(earlier)) if common is None else common
+                return {"$ref": "/".join([str(len(path) - shared), *earlier[shared:]])}
             if len(earlier) < len(path) and path[: len(earlier)] == earlier:
                 return {}
         if len(path) > DEEPEST:

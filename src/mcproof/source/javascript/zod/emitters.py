@@ -152,7 +152,7 @@ def _closed(schema: Json, parts: UnknownParts) -> Json:
 def _of_mastra(schema: ZodSchema, emitter: Emitter, io: str, parts: UnknownParts) -> Json:
     target = "draft-2020-12" if emitter.version >= (2,) else "draft-07"
     if not is_zod4(schema, emitter.zod):
-        return Zod3Converter(Options(emitter.converter), parts).convert(schema)
+        return Zod3Converter(Options(emitter.converter, references="relative"), parts).convert(schema)
     return Zod4Generator(emitter.zod, target, io, parts, throws=False, adapt=_as_mastra).generate(schema)
 
 

@@ -89,7 +89,7 @@ class Zod4Generator:
         throws: bool = True,
         adapt: Callable[[ZodSchema, Json], None] | None = None,
     ) -> None:
-        self.version = version
+        self.version = max(version, (4, 0, 0))  # zod 3.25 holds one of the first of zod 4
         self.target = target
         self.io = io
         self.throws = throws

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.values import UNDEFINED, BigInt, Call, JsArray, JsObject, JsRegExp, Unknown, Value
 from mcproof.source.javascript.zod.formats import tables
-from mcproof.source.javascript.zod.schema import Check, ZodSchema, as_list, member_of, settled, shape_of
+from mcproof.source.javascript.zod.schema import Check, Deferred, ZodSchema, as_list, member_of, settled, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -356,3 +356,41 @@ def description_of(schema: ZodSchema) -> Value:
             return Unknown("the versions of zod differ in this description")
         current = current.base
     return schema.facts.get("description", UNDEFINED)
+
+
+INNER = {"optional", "nullable", "default", "catch", "readonly", "nonoptional", "prefault", "promise"}
+PARTS = {"key": "keyType", "value": "valueType", "left": "left", "right": "right", "in": "in", "out": "out"}
+
+
+def definition_of(schema: ZodSchema, *, is_zod4: bool) -> JsObject:
+    """The member `_def`, with which servers convert schemas by themselves; functions are deferred values."""
+    kind, facts = schema.kind, schema.facts
+    is_effect = not is_zod4 and (kind in ("transform", "preprocess") or schema.step == "refine")
+    members: dict[str, Value] = {"description": description_of(schema)} if not is_zod4 else {}
+    if kind == "object" and not is_effect:
+        shape = zod_member(schema, "shape")
+        members["shape"] = shape if is_zod4 else Deferred(lambda: shape)
+    elif is_effect:
+        members["schema"] = schema.base if schema.step == "refine" else facts["inner"]
+    elif kind in INNER:
+        members["type" if kind == "promise" and not is_zod4 else "innerType"] = settled(schema.inner)
+    elif kind == "array":
+        members["element" if is_zod4 else "type"] = settled(facts["element"])
+    elif kind == "enum":
+        values = zod_member(schema, "options" if not facts.get("is_native") else "enum")
+        members["entries" if is_zod4 else "values"] = zod_member(schema, "enum") if is_zod4 else values
+    elif kind == "literal":
+        members |= {"values": JsArray(list(facts["values"]))} if is_zod4 else {"value": facts["values"][0]}
+    elif kind == "union":
+        members["options"] = JsArray(list(facts["options"]))
+    else:
+        members |= {name: settled(facts[word]) for word, name in PARTS.items() if word in facts and kind != "default"}
+    if kind in ("default", "prefault"):
+        members["defaultValue"] = facts["value"] if is_zod4 else Deferred(lambda: facts["value"])
+    if is_zod4:
+        members |= {"type": kind, "typeName": UNDEFINED}
+    else:
+        name = "nativeEnum" if facts.get("is_native") else {"pipe": "pipeline"}.get(kind, kind)
+        name = "discriminatedUnion" if facts.get("discriminator") is not None else name
+        members["typeName"] = "ZodEffects" if is_effect else f"Zod{name[0].upper()}{name[1:]}"
+    return JsObject(members, is_open=True)
