@@ -58,7 +58,7 @@ def value_for(schema: Any) -> Any:
         ({"type": "integer", "default": "wrong"}, 1),
         ({"type": "string", "examples": ["Berlin", "Rome"]}, "Berlin"),
         ({"type": "string", "default": "d", "examples": ["e"], "enum": ["a", "d"]}, "d"),
-        ({"type": "array"}, []),
+        ({"type": "array"}, ["a"]),
         ({"type": "array", "minItems": 2, "items": {"type": "integer"}}, [1, 1]),
         ({"type": "array", "minItems": 3, "items": {"type": "integer"}, "uniqueItems": True}, [1, 0, 2]),
         ({"type": "array", "minItems": 2, "items": {"type": "boolean"}, "uniqueItems": True}, [True, False]),
@@ -68,7 +68,7 @@ def value_for(schema: Any) -> Any:
         ),
         ({"type": "array", "contains": {"const": 7}}, [7]),
         ({"type": "array", "contains": {"type": "integer"}, "minContains": 2, "items": {"minimum": 4}}, [4, 4]),
-        ({"type": "array", "contains": {"const": 1}, "minContains": 0}, []),
+        ({"type": "array", "contains": {"const": 1}, "minContains": 0}, ["a"]),
         ({"type": "object"}, {}),
         ({"type": "object", "minProperties": 1}, {"property1": "a"}),
         ({"type": "object", "minProperties": 1, "properties": {"q": {"type": "null"}}}, {"q": None}),
@@ -253,3 +253,33 @@ def test_an_object_that_requires_more_of_itself_terminates() -> None:
     node = {"type": "object", "additionalProperties": {"$ref": "#/$defs/n"}, "minProperties": 1}
     made = valid_arguments({"properties": {"x": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}, "required": ["x"]})
     assert made.value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "value"),
+    [
+        ("zone", "The time zone, e.g. Asia/Shanghai.", "Asia/Shanghai"),
+        ("code", "货币代码，例如 USD。", "USD"),
+        ("day", "Format: YYYY-MM-DD", "2024-01-01"),
+        ("at", "When, as HH:MM", "12:00"),
+        ("start_date", "", "2024-01-01"),
+        ("timezone", "", "UTC"),
+        ("folder_path", "", "."),
+        ("query", "such as a city", "a"),
+        ("name", "e.g. the name of a book", "a"),
+        ("date_range", "", "a"),
+    ],
+)
+def test_a_text_is_what_the_description_or_the_name_asks_for(name: str, description: str, value: str) -> None:
+    schema = {"properties": {name: {"type": "string", "description": description}}, "required": [name]}
+    assert valid_arguments(schema).value == {name: value}
+
+
+def test_what_a_name_asks_for_must_be_valid() -> None:
+    schema = {"properties": {"path": {"type": "string", "pattern": "^a$"}, "date": {"const": "a"}}}
+    assert valid_arguments({**schema, "required": ["path", "date"]}).value == {"path": "a", "date": "a"}
+
+
+def test_a_list_of_objects_stays_empty() -> None:
+    rows = {"type": "array", "items": {"type": "object"}}
+    assert valid_arguments({"properties": {"rows": rows}, "required": ["rows"]}).value == {"rows": []}

@@ -97,6 +97,26 @@ _QUOTED_EXAMPLE = re.compile(
     r"([\"'`])([A-Za-z0-9][\w.:/+-]{0,59})\1"
 )
 """An example quoted in a description. One word only: a sentence or a command could have an effect."""
+_BARE_EXAMPLE = re.compile(
+    r"(?:\be\.?g\.?|\b(?:[Ff]or example|[Ff]or instance|[Ss]uch as|[Ee]xamples?)|例如|比如)[,:：]?\s?"
+    r"((?=[A-Za-z0-9./+:-]{0,59}[A-Z0-9/])[A-Za-z0-9][\w./+:-]{0,58}[\w+])(?=[\s,;)。，]|\.?$|\.\s)"
+)
+"""One without quotes; a capital, a digit or a slash tells a value from an ordinary word."""
+_DATE_FORMATS = {
+    "YYYY-MM-DDTHH:MM:SS": "2024-01-01T00:00:00",
+    "YYYY-MM-DD HH:MM:SS": "2024-01-01 00:00:00",
+    "YYYY-MM-DD": "2024-01-01",
+    "YYYY/MM/DD": "2024/01/01",
+    "YYYYMMDD": "20240101",
+    "DD/MM/YYYY": "01/01/2024",
+    "MM/DD/YYYY": "01/01/2024",
+    "YYYY-MM": "2024-01",
+    "YYYY": "2024",
+    "HH:MM:SS": "12:00:00",
+    "HH:MM": "12:00",
+}
+"""Values of the formats that descriptions name, the longest first."""
+_DATE_FORMAT = re.compile("|".join(_DATE_FORMATS), re.IGNORECASE)
 
 
 class _Mergeable:
@@ -383,9 +403,13 @@ class ValueConstraints(_Mergeable):
             self.examples.append(examples[0])
         description = schema.get("description")
         if not self.examples and schema.get("type") == "string" and type(description) is str:
-            example = _QUOTED_EXAMPLE.search(description[:_MAX_DESCRIPTION])
-            if example is not None:
+            described = description[:_MAX_DESCRIPTION]
+            if (example := _QUOTED_EXAMPLE.search(described)) is not None:
                 self.examples.append(example[2])
+            elif (date := _DATE_FORMAT.search(described)) is not None:
+                self.examples.append(_DATE_FORMATS[date[0].upper()])
+            elif (example := _BARE_EXAMPLE.search(described)) is not None:
+                self.examples.append(example[1])
 
     def forbid_all(self) -> None:
         """Allow no value, as the schema `false` does."""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
+from mcproof.core.text.english import words_of
 from mcproof.probing.generation.constraints import (
     MAX_SIZE,
     ArrayConstraints,
@@ -42,6 +43,19 @@ _MAX_ITEMS = 5_000
 _MAX_NESTED_SEARCHES = 3
 _MAX_FAILED_NAMES = 60
 """How many names without a valid value are tried to reach `minProperties`."""
+_SAMPLES = {
+    **dict.fromkeys(("date", "day", "since", "until"), "2024-01-01"),
+    **dict.fromkeys(("cwd", "dir", "directory", "folder", "path", "root"), "."),
+    **dict.fromkeys(("timezone", "tz"), "UTC"),
+    **dict.fromkeys(("lang", "language", "locale"), "en"),
+    **dict.fromkeys(("link", "uri", "url", "website"), "https://example.com"),
+    "country": "US",
+    "currency": "USD",
+    "email": "a@example.com",
+    "month": "2024-01",
+    "year": "2024",
+}
+"""Strings by the last word of a parameter's name: of free text, a server accepts more often what the name asks for."""
 _OBJECT = {"type": "object"}
 _STRING = {"type": "string"}
 
@@ -210,7 +224,7 @@ class ValueBuilder:
         properties: dict[str, Any] = {}
         size = 2
         for name in constraints.in_declared_order(names):
-            sized = self.smallest(constraints.property_schemas(name))
+            sized = self._named(name, constraints.property_schemas(name))
             if sized is None:
                 if skip_impossible:
                     continue
@@ -226,6 +240,19 @@ class ValueBuilder:
         if constraints.max_properties is not None and len(properties) > constraints.max_properties:
             return None
         return SizedValue(properties, size)
+
+    def _named(self, name: str, schemas: Schemas) -> SizedValue | None:
+        """A small value of a property: what its name asks for where any text is valid, and a list with one item."""
+        smallest = self.smallest(schemas)
+        if smallest is None or smallest.value not in ("a", []):
+            return smallest
+        if smallest.value == []:
+            longer = (sized for sized in self._further_valid(schemas, 4) if sized.value != [])
+            one = next(longer, smallest)
+            return smallest if any(isinstance(item, dict | list) for item in one.value) else one
+        sample = _SAMPLES.get((words_of(name) or [""])[-1])
+        is_valid = sample is not None and self.resolver.is_valid(sample, schemas)
+        return SizedValue(sample, len(sample or "") + 2) if is_valid else smallest
 
     def _fill(self, constraints: ObjectConstraints, properties: dict[str, Any], missing: int) -> int:
         """Add optional properties until `minProperties` is reached; return their size."""
