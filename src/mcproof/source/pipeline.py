@@ -83,10 +83,12 @@ def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap
     return next((one for one in same if _is_python(one) == _is_python(source_map)), None)
 
 
-def flows_of(source_map: SourceMap) -> SourceFlows | None:
-    """The flows from the parameters of a catalog's tools to dangerous calls; None in a language without them."""
+def flows_of(source_map: SourceMap) -> SourceFlows:
+    """The flows from what a client sends to dangerous calls."""
     if not _is_python(source_map):
-        return None
+        from mcproof.source.javascript import pipeline as javascript
+
+        return javascript.flows_of(source_map)
     from mcproof.source.python import pipeline as python
 
     return python.flows_of(source_map)

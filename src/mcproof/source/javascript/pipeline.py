@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from mcproof.core.observations.source import SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.javascript.frameworks.servers import ServerValue
     from mcproof.source.javascript.interp.modules import Module
@@ -80,6 +81,16 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
             found = source.map_of(items, group.servers, is_whole=True)
             maps.append((name, found._replace(server=number, servers=len(groups))))
         return maps
+
+
+def flows_of(source_map: SourceMap) -> SourceFlows:
+    """The flows from what a client sends to dangerous calls."""
+    from mcproof.source.javascript.flows.collect import collect_flows
+
+    with _room():
+        project = source_map.project
+        source = project if isinstance(project, _Source) else _Source(source_map.target, source_map.overrides)
+        return collect_flows(source.run.modules.loaded, source_map.document.get("tools") or [])
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import os
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -30,6 +29,7 @@ from mcproof.core.observations.source import (
     SourceLocation,
     SourcePlace,
 )
+from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
 from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
 from mcproof.source.python.flows.values import (
@@ -180,8 +180,6 @@ def _marked(function: Function, parameter: ast.arg) -> FlowValue:
 MOST_FLOWS = 2_000
 _KINDS_OF_UNUSED = frozenset((SHELL, EVAL, PATH))
 """The kinds of use that are reported for methods that no tool calls."""
-_MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterdir", "scandir"))
-"""Calls on a path that say less than reading or writing a file."""
 
 
 def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Container[tuple[str, int]]) -> SourceFlows:
@@ -203,7 +201,7 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
             kind = reported_kind(use)
             if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
-    flows = _one_for_each_fact(_flow(kind, reached) for (kind, _), reached in found.items())
+    flows = one_for_each_fact(_flow(kind, reached) for (kind, _), reached in found.items())
     return SourceFlows(tuple(flows), tuple(incomplete))
 
 
@@ -254,28 +252,6 @@ def _is_served(entry: Entry, lines: Container[tuple[str, int]]) -> bool:
     return not places or any(place in lines for place in places)
 
 
-def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """The names of arguments that are numbers or choices in every tool that has them."""
-    plain: set[str] = set()
-    free: set[str] = set()
-    for tool in tools:
-        schema = tool.get("inputSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        for name, member in properties.items() if isinstance(properties, dict) else ():
-            (plain if _is_plain(member) else free).add(name)
-    return frozenset(plain - free)
-
-
-def _is_plain(schema: Any) -> bool:
-    """Whether a schema allows only numbers, truth values or a choice of constants."""
-    if not isinstance(schema, dict):
-        return False
-    if "enum" in schema or "const" in schema or schema.get("type") in ("integer", "number", "boolean", "null"):
-        return True
-    choices = schema.get("anyOf")
-    return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
-
-
 def reported_kind(use: FlowUse) -> str:
     """The kind of use that a rule reports: who chooses the program can run anything, others add arguments."""
     if use.kind == COMMAND:
@@ -322,7 +298,7 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: Entry, tools: list[Map
     if entry.kind != "tools":
         others[entry.label] = None
     elif entry.is_reached:
-        names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
+        names = dict.fromkeys(tools_of(_cases(use), parameter, tools) if entry.is_common else (entry.name,))
     kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
@@ -366,25 +342,6 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
     )
 
 
-def _one_for_each_fact(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
-    """Flows in which further calls of the same kind, from a parameter of the same name, are part of the first.
-
-    A server whose tools all open `path` has made one decision, and a maintainer reads about it once.
-    """
-    groups: dict[Any, list[SourceFlow]] = {}
-    for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
-        groups.setdefault((flow.kind, flow.parameters[0], flow.is_used), []).append(flow)
-    found = []
-    for group in groups.values():
-        first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])
-        ordered = [first, *(flow for flow in group if flow is not first)]
-        names = zip(*((flow.parameters, flow.tools, flow.others) for flow in ordered), strict=True)
-        parameters, tools, others = (tuple(dict.fromkeys(chain.from_iterable(lists))) for lists in names)
-        further = tuple(flow.steps[-1] for flow in ordered[1:])
-        found.append(first._replace(parameters=parameters, tools=tools, others=others, further=further))
-    return found
-
-
 def _start(entry: Entry, use: FlowUse) -> FlowStep:
     node = entry.function.node
     file, name = entry.function.module.file, use.label[0]
@@ -401,16 +358,6 @@ def _parameter(use: FlowUse, entry: Entry) -> str:
     return next(inner, use.label[0])
 
 
-def _tools_of(use: FlowUse, parameter: str, tools: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The tools of a common handler that reach a use: by the name that it compares, else by the argument."""
-    named = [kind.removeprefix(EQUALS) for _, kind in use.cases]
-    known = [str(tool["name"]) for tool in tools if isinstance(tool.get("name"), str)]
-    if chosen := [name for name in known if name in named]:
-        return tuple(chosen)
-    having = []
-    for tool in tools:
-        schema = tool.get("inputSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        if isinstance(properties, dict) and parameter in properties:
-            having.append(str(tool.get("name")))
-    return tuple(having)
+def _cases(use: FlowUse) -> list[str]:
+    """The texts that other labels are equal to, where a use happens."""
+    return [kind.removeprefix(EQUALS) for _, kind in use.cases]

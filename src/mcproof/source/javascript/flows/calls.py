@@ -1,0 +1,289 @@
+"""Calls: of functions of the source, of packages, and of methods of values; dangerous ones are noted."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.source import EVAL, PREFIX, PROGRAM, SHELL, SQL, URL
+from mcproof.source.javascript.flows import expressions, tables
+from mcproof.source.javascript.flows.values import (
+    ADDRESS,
+    ANY_USE,
+    DOTS,
+    NOT_ABSOLUTE,
+    NOTHING,
+    Flow,
+    changed,
+    cleaned,
+    either,
+    extended,
+    merged,
+    proven,
+    proving,
+)
+from mcproof.source.javascript.interp.modules import Module
+from mcproof.source.javascript.syntax import children_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from mcproof.source.javascript.flows.values import FunctionRef, Guard
+    from mcproof.source.javascript.flows.walk import Walk
+
+
+_MOST_OPTIONS = 60
+"""How many functions of a table are called where the key is not known."""
+
+
+class JsCall(NamedTuple):
+    """A call with its evaluated arguments."""
+
+    node: Node
+    name: str
+    """What is called, by the name of its package, or the name of the method."""
+    receiver: Flow | None
+    given: list[Flow]
+
+    def argument(self, position: int) -> Flow:
+        return self.given[position] if position < len(self.given) else NOTHING
+
+
+def call(walk: Walk, node: Node) -> Flow:
+    """The value of a call."""
+    callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+    if callee is None:
+        return NOTHING
+    while callee.type in ("parenthesized_expression", "sequence_expression", "non_null_expression"):
+        callee = children_of(callee)[-1]  # `(0, child_process.exec)(…)`, as compilers write it
+    receiver: Flow | None = None
+    method = ""
+    if callee.type == "member_expression":
+        holder, key = callee.child_by_field_name("object"), callee.child_by_field_name("property")
+        receiver = expressions.evaluate(walk, holder) if holder is not None else NOTHING
+        method = walk.text(key) if key is not None else ""
+        func = receiver.fields.get(method, NOTHING) if receiver.fields else NOTHING
+        if func is NOTHING and not receiver.marks and receiver.name:
+            func = Flow(name=f"{receiver.name}.{method}")
+    else:
+        func = Flow(name="import") if callee.type == "import" else expressions.evaluate(walk, callee)
+    arguments = node.child_by_field_name("arguments")
+    is_tag = arguments is not None and arguments.type == "template_string"
+    nodes = [] if arguments is None or is_tag else children_of(arguments)[:32]
+    given = [expressions.evaluate(walk, argument) for argument in nodes]
+    if is_tag:  # sql`… ${value}`: the function of the tag gets the values apart from the text
+        return Flow(expressions.evaluate(walk, arguments).marks and {}) if arguments is not None else NOTHING
+    options = [func, *(func.elements or [])]
+    if functions := [option.function for option in options if option.function is not None]:
+        return reduce(either, [walk.call(function, given, node) for function in functions[:_MOST_OPTIONS]])
+    name = func.name or method
+    made = JsCall(node, name, receiver, given)
+    if name in ("require", "import") and given and given[0].text is not None and not given[0].marks:
+        loaded = walk.module.run.modules.load_for(walk.module, given[0].text)
+        return walk.exports(loaded) if isinstance(loaded, Module) else walk.library(loaded)
+    if receiver is not None and (value := _tested_by_method(walk, method, made)) is not None:
+        return value
+    _note_uses(walk, method, made)
+    if method in tables.EACH_METHODS and receiver is not None and given and given[0].function is not None:
+        return _for_each(walk, method, given[0].function, made)
+    for value in given:  # a callback of a library: `Promise`, `setTimeout`, `server.run(async () => …)`
+        if value.function is not None:
+            walk.call(value.function, [], node)
+    if receiver is not None and (receiver.all_marks() or not receiver.name):
+        found = _method_of_value(walk, method, made)
+        if found is not None:
+            return found
+    return _external(walk, method, made)
+
+
+def _for_each(walk: Walk, method: str, function: FunctionRef, made: JsCall) -> Flow:
+    """`many.map(function)`, and other methods that call a function with each element."""
+    receiver = made.receiver or NOTHING
+    element = reduce(either, receiver.elements) if receiver.elements else Flow(receiver.marks)
+    result = walk.call(function, [element] * (2 if method == "reduce" else 1), made.node)
+    if method in ("some", "every"):
+        return proving(result.when_true, result.when_false)
+    return Flow(result.all_marks()) if method in ("map", "flatMap", "reduce") else Flow(receiver.all_marks())
+
+
+# --- dangerous calls
+
+
+def _note_uses(walk: Walk, method: str, made: JsCall) -> None:
+    """Note the dangerous uses of a call of something outside the source."""
+    name, node = made.name, made.node
+    if name in tables.RUNNERS:
+        _note_command(walk, made)
+        return
+    for sink in tables.SINKS.get(name, ()):
+        value = made.argument(sink.position)
+        if sink.kind == URL and value.fields and "url" in value.fields:
+            value = value.fields["url"]
+        if name == "Function" and made.given:
+            value = made.given[-1]
+        walk.use(sink.kind, value, node, name)
+    for value in made.given if not name.startswith("console.") else ():
+        _note_script(walk, value.elements or [], made)
+    if name in tables.SINKS or made.receiver is None or not made.given:
+        return
+    first = made.given[0]
+    text = first.text if first.text is not None else (first.fields or {}).get("text", NOTHING).text
+    if method in tables.QUERY_METHODS and text is not None and tables.QUERY.search(text):
+        walk.use(SQL, first, node, method)
+    elif method in tables.PAGE_METHODS:
+        walk.use(URL, first, node, method)
+
+
+def _note_command(walk: Walk, made: JsCall) -> None:
+    """A call that runs a program: with a shell, or with a list of arguments."""
+    program, arguments, node = made.argument(0), made.argument(1), made.node
+    options = next((value for value in made.given[1:] if value.fields and "shell" in value.fields), NOTHING)
+    shell = (options.fields or {}).get("shell", NOTHING)
+    elements = arguments.elements or []
+    if shell.name == "true" or (shell.text and shell is not NOTHING):
+        walk.use(SHELL, Flow(merged([program.all_marks(), arguments.all_marks()])), node, made.name)
+        return
+    walk.use(PROGRAM, program, node, made.name)
+    _note_script(walk, [program, *elements], made)
+
+
+def _note_script(walk: Walk, words: list[Flow], made: JsCall) -> None:
+    """The words of a command, whoever runs it: one of them may be the script of a shell or an interpreter."""
+    for index, (runner, flag, script) in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        base = (runner.text or "").rpartition("/")[2]
+        is_chosen = index == 0 and runner.text is None  # a shell that is only known when the server runs
+        if flag.text in tables.SHELL_FLAGS and (base in tables.SHELLS or is_chosen):
+            walk.use(SHELL, script, made.node, made.name)
+        elif flag.text in tables.CODE_FLAGS and base in tables.INTERPRETERS:
+            walk.use(EVAL, script, made.node, made.name)
+
+
+# --- checks
+
+_NO_GUARDS: frozenset[Guard] = frozenset()
+_LOOSE = re.compile(r"(?<!\\)\.(?:[*+{]|$)|\\S|\[\^")
+"""Parts of a pattern that match nearly anything."""
+
+
+def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
+    """The result of a method that tests something, with what it proves; None for other methods."""
+    receiver, first = made.receiver or NOTHING, made.argument(0)
+    if method == "startsWith":
+        return expressions.starts_with(walk, receiver, first, made.node)
+    if method in ("includes", "has", "indexOf", "hasOwnProperty", "contains"):
+        if first.all_marks() and not receiver.all_marks():
+            return proving(proven(first, ANY_USE))
+        if receiver.all_marks() and first.text is not None:
+            kinds = {"..": (DOTS,), "/": (DOTS, NOT_ABSOLUTE), "\\": ()}.get(first.text, ())
+            return proving((), proven(receiver, *kinds))
+        return NOTHING
+    if method in ("test", "match", "exec") and (receiver.name == "RegExp" or first.name == "RegExp"):
+        pattern, value = (receiver, first) if receiver.name == "RegExp" else (first, receiver)
+        is_strict = pattern.text is not None and _is_strict(pattern.text)
+        return proving(proven(value, ANY_USE)) if is_strict else NOTHING
+    if made.name in ("path.isAbsolute", "isAbsolute"):
+        return proving((), proven(first, NOT_ABSOLUTE))
+    if made.name in ("Number.isInteger", "Number.isFinite", "Number.isSafeInteger"):
+        return proving(proven(first, ANY_USE))
+    return None
+
+
+def _is_strict(pattern: str) -> bool:
+    """Whether a text that matches a regular expression has only the characters that it lists."""
+    body, _, flags = pattern[1:].rpartition("/")
+    return body.startswith("^") and body.endswith("$") and "m" not in flags and _LOOSE.search(body[:-1]) is None
+
+
+# --- results
+
+
+def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
+    """The result of a method of a text, a list or an object; None for other methods."""
+    receiver, first = made.receiver or NOTHING, made.argument(0)
+    if method in tables.SCHEMA_METHODS and first.all_marks() and not receiver.all_marks():
+        found = Flow(first.marks, fields=first.fields)
+        is_result = method.startswith("safe")
+        return Flow(first.marks, fields={"data": found, "success": NOTHING}) if is_result else found
+    if method in ("push", "unshift", "set", "append", "add") and made.node.child_by_field_name("function") is not None:
+        _add_to(walk, made)
+        return NOTHING
+    if method == "join":
+        return Flow(changed(receiver.all_marks(), whole=False), text=None)
+    if method == "get" and first.text is not None and receiver.marks:
+        return Flow(extended(receiver.marks, first.text))
+    if not receiver.all_marks() or method not in tables.TEXT_METHODS:
+        return None
+    if method in ("replace", "replaceAll") and made.given:
+        pattern = first.text or ""
+        kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(pattern.strip("/g"), ())
+        if first.name == "RegExp" and pattern.startswith("/[^"):
+            kinds = tables.EVERY_KIND
+        return Flow(cleaned(receiver.marks, kinds), text=receiver.text)
+    if method in ("slice", "substring", "substr") and first.text not in (None, "0"):
+        return Flow(changed(receiver.all_marks(), head=False), text=receiver.text)
+    return Flow(receiver.marks, text=receiver.text, fields=receiver.fields, elements=receiver.elements)
+
+
+def _add_to(walk: Walk, made: JsCall) -> None:
+    """`list.push(value)`, for a list with a name."""
+    callee = made.node.child_by_field_name("function")
+    holder = callee.child_by_field_name("object") if callee is not None else None
+    if holder is None or holder.type != "identifier" or walk.text(holder) not in walk.names:
+        return
+    known = walk.names[walk.text(holder)]
+    added = [*(known.elements or []), *made.given][:64]
+    walk.names[walk.text(holder)] = Flow(known.marks, name=known.name, elements=added, text=known.text)
+
+
+def _external(walk: Walk, method: str, made: JsCall) -> Flow:
+    """The result of a function of a package, or of one that the source does not show."""
+    name = made.name
+    marks = merged([value.all_marks() for value in made.given])
+    if name in ("util.promisify", "promisify") and made.given:
+        return made.given[0]
+    if not marks:
+        return Flow(name=name) if made.node.type == "new_expression" or name == "axios.create" else NOTHING
+    if name in tables.NUMBERS:
+        return NOTHING
+    if name == "path.relative":
+        return Flow(changed(made.argument(1).all_marks(), relative=True))
+    if name in tables.JOINS:
+        return _joined_path(made)
+    if name in tables.RESOLVES:
+        return Flow(changed(marks, resolved=True))
+    if name in tables.SAFE_RESULTS:
+        return Flow(cleaned(marks, tables.SAFE_RESULTS[name]))
+    if name in tables.PASSES:
+        first = made.argument(0)
+        base = made.argument(1) if name in ("URL", "url.URL") and len(made.given) > 1 else NOTHING
+        if base is not NOTHING and not base.all_marks():
+            marks = changed(marks, head=False) if first.text and first.text[:1] == "/" else marks
+        named = ADDRESS if name in ("URL", "url.URL") else ""
+        return Flow(marks, text=first.text, name=named, fields=first.fields, elements=first.elements)
+    if made.receiver is not None and not made.receiver.marks and not made.receiver.name:
+        ref = walk.declarations.method(method)
+        if ref is not None:
+            return walk.call(ref, made.given, made.node)
+    if tables.CHECK_WORDS.search(method or name.rpartition(".")[2]):
+        for value in made.given:
+            walk.guards |= proven(value, *tables.EVERY_KIND, PREFIX)
+    return NOTHING
+
+
+def _joined_path(made: JsCall) -> Flow:
+    """`path.join(a, b)` and `path.resolve(a, b)`: an absolute part replaces those before it in `resolve`."""
+    is_resolved = made.name.endswith("resolve")
+    single = len(made.given) == 1
+    parts = []
+    for index, part in enumerate(made.given):
+        marks = part.all_marks()
+        if not single:
+            is_head = index == 0 or is_resolved
+            marks = {
+                label: mark._replace(whole=False, joined=True, head=mark.head and is_head)
+                for label, mark in marks.items()
+            }
+        parts.append(changed(marks, resolved=True) if is_resolved else marks)
+    return Flow(merged(parts))

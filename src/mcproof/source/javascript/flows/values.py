@@ -1,0 +1,226 @@
+"""Values of a flow in JavaScript: which inputs a value is made from and how, and what was checked about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.source import PATH, FlowStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tree_sitter import Node
+
+    from mcproof.source.javascript.interp.modules import Module
+
+    Label = tuple[str, ...]
+    """An input of the handler, with the keys that lead to a part of it."""
+    Guard = tuple[Label, str]
+
+ANY_USE = "*"
+"""The kind of a check that makes every use safe."""
+BELOW, DOTS, NOT_ABSOLUTE = "below", "dots", "not absolute"
+"""Partial checks of a path: it is in a folder when joined with it, it has no `..`, it is not absolute."""
+EQUALS = "="
+"""The start of the kind of a check for one text, which follows."""
+ADDRESS = "URL"
+"""The name of a parsed address."""
+HOLE = "\0"
+LONGEST_LABEL = 5
+MOST_STEPS_OF_TRAIL = 12
+
+
+class Mark(NamedTuple):
+    """How a value depends on an input."""
+
+    head: bool = True
+    """Whether the value may begin with the text of the input."""
+    whole: bool = True
+    """Whether it is nothing but the input."""
+    resolved: bool = False
+    """Whether it is an absolute path without `..`."""
+    joined: bool = False
+    """Whether it was joined with a folder."""
+    relative: bool = False
+    """Whether it is the way from a folder to a path: `path.relative(root, path)`."""
+    clean: frozenset[str] = frozenset()
+    """The kinds of use that are safe."""
+    trail: tuple[FlowStep, ...] = ()
+
+    def after(self, step: FlowStep) -> Mark:
+        if len(self.trail) >= MOST_STEPS_OF_TRAIL or (self.trail and self.trail[-1][:2] == step[:2]):
+            return self
+        return self._replace(trail=(*self.trail, step))
+
+
+Marks = dict[tuple[str, ...], Mark]
+
+
+class FunctionRef(NamedTuple):
+    """A function of the source, with the names around it where it was made."""
+
+    module: Module
+    node: Node
+    names: dict[str, Flow]
+
+
+class Flow:
+    """A value: its inputs, and what is known of it. Never changed after creation."""
+
+    __slots__ = ("elements", "fields", "function", "marks", "name", "text", "when_false", "when_true")
+
+    def __init__(
+        self,
+        marks: Marks | None = None,
+        *,
+        text: str | None = None,
+        name: str = "",
+        function: FunctionRef | None = None,
+        fields: dict[str, Flow] | None = None,
+        elements: list[Flow] | None = None,
+    ) -> None:
+        self.marks = marks or {}
+        self.text = text
+        """The known text of a string, with `HOLE` for each computed part."""
+        self.name = name
+        """The name of something of another package: `child_process.exec`, `fs`."""
+        self.function = function
+        self.fields = fields
+        self.elements = elements
+        self.when_true: frozenset[Guard] = frozenset()
+        self.when_false: frozenset[Guard] = frozenset()
+
+    def all_marks(self, depth: int = 0) -> Marks:
+        """Its marks and those of its parts."""
+        parts = [*(self.fields or {}).values(), *(self.elements or ())][:64]
+        if not parts or depth > 3:
+            return self.marks
+        return merged([self.marks, *(part.all_marks(depth + 1) for part in parts)])
+
+    def with_marks(self, marks: Marks) -> Flow:
+        made = Flow(
+            marks, text=self.text, name=self.name, function=self.function, fields=self.fields, elements=self.elements
+        )
+        made.when_true, made.when_false = self.when_true, self.when_false
+        return made
+
+    def tests(self) -> tuple[frozenset[Guard], frozenset[Guard]]:
+        """What its truth and its falsehood prove; an empty text is harmless."""
+        if self.marks and not (self.when_true or self.when_false):
+            return frozenset(), frozenset((label, ANY_USE) for label, mark in self.marks.items() if mark.whole)
+        return self.when_true, self.when_false
+
+
+NOTHING = Flow()
+
+
+def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = ()) -> Flow:
+    """A truth value that proves something."""
+    made = Flow()
+    made.when_true, made.when_false = frozenset(when_true), frozenset(when_false)
+    return made
+
+
+def changed(marks: Marks, **changes: Any) -> Marks:
+    return {label: mark._replace(**changes) for label, mark in marks.items()}
+
+
+def cleaned(marks: Marks, kinds: Iterable[str]) -> Marks:
+    return {label: mark._replace(clean=mark.clean.union(kinds)) for label, mark in marks.items()}
+
+
+def merged(many: Iterable[Marks]) -> Marks:
+    """The marks of a value that is either of several; of two marks with one label, the more dangerous."""
+    found: Marks = {}
+    for marks in many:
+        for label, mark in marks.items():
+            known = found.get(label)
+            found[label] = (
+                mark
+                if known is None
+                else Mark(
+                    known.head or mark.head,
+                    known.whole and mark.whole,
+                    known.resolved and mark.resolved,
+                    known.joined and mark.joined,
+                    known.relative and mark.relative,
+                    known.clean & mark.clean,
+                    known.trail or mark.trail,
+                )
+            )
+    return found
+
+
+def extended(marks: Marks, key: str) -> Marks:
+    """The marks of a part of a value."""
+    return {
+        ((*label, key) if mark.whole and len(label) < LONGEST_LABEL else label): mark for label, mark in marks.items()
+    }
+
+
+def either(one: Flow, other: Flow) -> Flow:
+    """The value that is one of two."""
+    if one is other or other is NOTHING:
+        return one
+    if one is NOTHING:
+        return other
+    fields = {**(one.fields or {}), **(other.fields or {})} or None
+    for key in (one.fields or {}).keys() & (other.fields or {}).keys():
+        fields[key] = either((one.fields or {})[key], (other.fields or {})[key])  # type: ignore[index]
+    made = Flow(
+        merged((one.marks, other.marks)),
+        text=one.text if one.text == other.text else None,
+        name=one.name or other.name,
+        function=one.function or other.function,
+        fields=fields,
+        elements=one.elements if one.elements is not None else other.elements,
+    )
+    made.when_true, made.when_false = one.when_true & other.when_true, one.when_false & other.when_false
+    return made
+
+
+def member(value: Flow, name: str) -> Flow:
+    """`value.name`."""
+    if value.fields is not None and name in value.fields:
+        return value.fields[name]
+    if value.marks:
+        if name in ("length", "size", "port", "index", "protocol"):
+            return NOTHING
+        if value.name == ADDRESS:  # a part of it decides as much as all of it: `new URL(text).hostname`
+            return Flow(value.marks)
+        return Flow(extended(value.marks, name))
+    if name == "sep" and value.name.startswith("path"):
+        return Flow(text="/")
+    return Flow(name=f"{value.name}.{name}") if value.name else NOTHING
+
+
+def proven(value: Flow, *kinds: str) -> frozenset[Guard]:
+    """The checks of everything that a value depends on; of a joined path, only that path is known."""
+    found: set[Guard] = set()
+    for label, mark in value.all_marks().items():
+        own = kinds
+        if mark.joined and (PATH in kinds or mark.resolved):
+            own = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
+        found.update((label, kind) for kind in own)
+    return frozenset(found)
+
+
+def is_safe(label: Label, mark: Mark, kind: str, guards: frozenset[Guard]) -> bool:
+    """Whether checks make a use safe: of the input, or of a value that it is part of."""
+    if kind in mark.clean:
+        return True
+    checks = {check for count in range(1, len(label) + 1) for start, check in guards if start == label[:count]}
+    if kind in checks or ANY_USE in checks:
+        return True
+    if kind != PATH:
+        return False
+    if BELOW in checks and not mark.whole:
+        return True
+    return DOTS in checks and (NOT_ABSOLUTE in checks or not mark.head)
+
+
+def common(one: frozenset[Guard], other: frozenset[Guard]) -> frozenset[Guard]:
+    """The checks that both of two ways have; a check for every use includes one for a single use."""
+    both = {guard for guard in one if guard in other or (guard[0], ANY_USE) in other}
+    return frozenset(both.union(guard for guard in other if (guard[0], ANY_USE) in one))
