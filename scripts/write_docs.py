@@ -18,7 +18,7 @@ from mcproof.checks.findings import RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.rule import all_rules
-from mcproof.checks.rulebook import index_page, rule_page
+from mcproof.checks.rulebook import index_page, method_page, rule_page
 from mcproof.checks.scores.grade import Grade, NotJudged
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
@@ -139,6 +139,7 @@ def pages() -> dict[str, str]:
         "changes.md": _changes_page(),
         "clients.md": clients_page(list(known_profiles().values())),
         "cli.md": reference_page(),
+        "grade.md": method_page(),
         "rules/index.md": index_page(),
         **rules,
     }

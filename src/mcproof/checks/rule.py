@@ -1,8 +1,8 @@
 """Rules: their ids, rulesets and faults, how they are registered, and which of them a run chooses.
 
 A rule is a generator function with a decorator, which names the class of its subject; its docstring is its
-documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
-here, too.
+documentation: a sentence, then `Why:` and `Fix:` paragraphs, and `Disable:` where a project may do without it. The
+verdicts of `scan` and their limits are here, too.
 Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 """
 
@@ -247,7 +247,7 @@ class Rule:
     @property
     def details(self) -> list[str]:
         """Further documentation, such as exceptions."""
-        return [text for text in self._documentation()[1:] if not text.startswith(("Why:", "Fix:"))]
+        return [text for text in self._documentation()[1:] if not text.startswith(_LABELS)]
 
     @property
     def why(self) -> str:
@@ -258,16 +258,24 @@ class Rule:
         """How to fix a finding."""
         return self._paragraph("Fix:")
 
+    @property
+    def disabling(self) -> str:
+        """When a project may do without it."""
+        return (
+            self._paragraph("Disable:") or "where a finding is meant to be so: ignore it for that tool, with a reason."
+        )
+
     def _paragraph(self, label: str) -> str:
         return next((text[len(label) :].strip() for text in self._documentation() if text.startswith(label)), "")
 
     def _documentation(self) -> list[str]:
         """The docstring's paragraphs, each on one line; a labelled line starts a new paragraph."""
         lines = [line.strip() for line in self._docstring.splitlines()]
-        text = "\n".join(lines).replace("\nFix:", "\n\nFix:")
+        text = "\n".join(lines).replace("\nFix:", "\n\nFix:").replace("\nDisable:", "\n\nDisable:")
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
+_LABELS = ("Why:", "Fix:", "Disable:")
 _REPEATING = frozenset({"spec", "polish"})
 """Rulesets that report facts which other rulesets report too."""
 

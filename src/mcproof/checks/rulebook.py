@@ -8,13 +8,19 @@ Why the docstring is the documentation: docs/decisions/0019-rules-are-generators
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from mcproof.checks.engine import check
 from mcproof.checks.fixes.snippets import example_help
-from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, SpecTraits, TrustTraits, all_rules
+from mcproof.checks.rule import FAULTS, RULESETS, Fault, GradeTraits, Rule, SpecTraits, Thresholds, TrustTraits, all_rules
+from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, POINTS, THRESHOLDS
+from mcproof.checks.scores.trust import LEAST_COVERAGE
+from mcproof.checks.subjects import RuleCrash, observed_by_reading
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ItemProbes
+from mcproof.targets.snapshots import read_snapshot
 
 
 class RuleCase(NamedTuple):
@@ -198,6 +204,11 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
     own = rule.traits.own
     if isinstance(own, SpecTraits):
         facts += [("Revisions", ", ".join(own.revisions)), ("Source", own.source)]
+    if isinstance(own, GradeTraits):
+        facts.append(("Points", str(POINTS[rule.scheme_severity])))
+    facts += [("Limit", f"{value:,} {unit}") for unit, value in limits_of(rule).items()]
+    if related := related_rules(rule):
+        facts.append(("Related", ", ".join(related)))
     if isinstance(own, TrustTraits):
         facts += [("Weight", str(own.weight)), ("Dimension", own.dimension), ("Phase", own.phase)]
         facts += [("Set by mcproof", ", ".join(own.chosen))] if own.chosen else []
@@ -207,6 +218,7 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
 
 def rule_record(rule: Rule) -> dict[str, Any]:
     """A rule as JSON."""
+    own = rule.traits.own
     return {
         "id": rule.id,
         "name": rule.name,
@@ -221,7 +233,129 @@ def rule_record(rule: Rule) -> dict[str, Any]:
         "summary": rule.summary,
         "why": rule.why,
         "fix": rule.advice,
+        "disable": rule.disabling,
+        "related": related_rules(rule),
+        "limits": limits_of(rule),
+        "weight": own.weight if isinstance(own, TrustTraits) else None,
+        "dimension": own.dimension if isinstance(own, TrustTraits) else None,
+        "phase": own.phase if isinstance(own, TrustTraits) else None,
+        "points": POINTS[rule.scheme_severity] if isinstance(own, GradeTraits) else None,
+        "evidence": example_of_evidence(rule),
     }
+
+
+LIMITS = {
+    "tool_input_schemas_well_formed": {"bytes": 65_536, "levels": 32},
+    "tool_count_is_reasonable": {"tools": 50},
+    "tool_name_safety": {"characters": 64},
+    "prompt_injection_surface": {"characters": 200},
+    "tool-short-description": {"characters": 10},
+    "tool-long-description": {"characters": 500},
+    "tls_certificate_not_expiring_soon": {"days": 14},
+    "transport_redirects_within_bound": {"redirects": 3},
+    "transport_response_within_size_bound": {"bytes": 1_000_000},
+}
+"""The limits of rules that have one, by their unit."""
+
+
+def limits_of(rule: Rule) -> dict[str, int]:
+    return LIMITS.get(rule.id, {})
+
+
+_MOST_RELATED = 4
+
+
+def related_rules(rule: Rule) -> list[str]:
+    """The rules about the same fact or fault, then others of its ruleset and category."""
+    same = {rule.same_as} if rule.same_as is not None else set()
+    rules = [other for other in all_rules() if other.id != rule.id]
+    close = [other.id for other in rules if other.id in same or other.same_as == rule.id]
+    close += [other.id for other in rules if rule.fault is not None and other.fault is rule.fault]
+    close += [other.id for other in rules if (other.ruleset, other.category) == (rule.ruleset, rule.category)]
+    return list(dict.fromkeys(close))[:_MOST_RELATED]
+
+
+@cache
+def example_of_evidence(rule: Rule) -> Any:
+    """The evidence of a finding about the rule's first bad case; None if it has none, or needs more than a snapshot."""
+    if not isinstance(rule.traits.own, TrustTraits) or rule.subject is RuleCrash:
+        return None
+    snapshot = next((case.snapshot for case in cases_of(rule).bad if case.snapshot is not None), None)
+    if snapshot is None:
+        return None
+    catalog = read_snapshot(snapshot.encode(), "case.json")
+    found = check(catalog, [rule], observed=observed_by_reading(catalog))
+    return next((finding.evidence for finding in found if finding.evidence is not None), None)
+
+
+def grade_method() -> list[str]:
+    """How the grade is computed, in lines of plain text."""
+    tops = [100, *(threshold - 1 for _, threshold, _ in THRESHOLDS)]
+    ranges = [
+        f"  {letter}  {threshold:>3} to {top:<3}  {word}"
+        for (letter, threshold, word), top in zip(THRESHOLDS, tops, strict=False)
+    ]
+    rules = sorted(
+        (rule for rule in all_rules() if rule.ruleset == "grade"),
+        key=lambda rule: -POINTS[rule.scheme_severity],
+    )
+    return [
+        "A server starts at 100. Each finding of a rule below costs its points:",
+        f"{POINTS['error']} for an error, {POINTS['warning']} for a warning, {POINTS['info']} for an info.",
+        f"If every tool has a description of {BONUS_LENGTH} characters or more, {BONUS} points are added.",
+        "Points below zero and above 100 are kept for what a fix gains, and the score is shown within 0 and 100.",
+        "A server without tools, resources and prompts scores 0.",
+        "",
+        *ranges,
+        "",
+        "Findings that the configuration or a comment ignores cost nothing; those of a baseline do.",
+        "Source has a letter only if nothing that is unknown in it could change the letter.",
+        "",
+        "An example: one of three tools has no description (-15), four parameters have none (-20),",
+        "and one tool requires none of its parameters (-1): 100 - 36 = 64, a C.",
+        "Describing that tool gains 15 points and the bonus: 64 + 15 + 5 = 84, a B.",
+        "",
+        *(f"  -{POINTS[rule.scheme_severity]:<3} {rule.id:28} {rule.summary}" for rule in rules),
+    ]
+
+
+def trust_method() -> list[str]:
+    """How the verdict of a scan is reached, in lines of plain text."""
+    rules = [rule for rule in all_rules() if isinstance(rule.traits.own, TrustTraits)]
+    blocking = [rule.id for rule in rules if rule.own(TrustTraits).hard_fail is not None]
+    return [
+        "Every rule has a weight. The score is the weight of the rules that passed, in percent of that of all judged.",
+        "The rules of the published catalog are also scored alone; the verdict follows the lower of the two scores.",
+        "",
+        f"  block   the lower score is below {Thresholds().review}, or a rule failed that blocks a server alone",
+        f"  review  the lower score is below {Thresholds().allow}, or a rule TRU-… has a critical or high finding,",
+        f"          or less than {LEAST_COVERAGE:.0%} of the weight was observed",
+        "  allow   everything else",
+        "",
+        "An example: rules that weigh 80 passed and rules that weigh 20 failed: 80 of 100, allow.",
+        "Without the rules that mcproof adds, 60 passed and 20 failed: 75 of 100, so the verdict is review.",
+        "",
+        "These block a server alone, some of them only if anyone can reach it without credentials:",
+        *(f"  {', '.join(blocking[start : start + 3])}" for start in range(0, len(blocking), 3)),
+        "",
+        *(f"  {rule.own(TrustTraits).weight:>3} {rule.id:45} {rule.own(TrustTraits).dimension}" for rule in rules),
+    ]
+
+
+def method_page() -> str:
+    """The documentation page about the grade and the verdict, in Markdown."""
+    parts = [
+        "# Grade and verdict",
+        "",
+        "```console",
+        "$ mcproof explain grade",
+        "```",
+        "",
+        "`mcproof grade` shows the letter, and `mcproof scan` the verdict. Generated from the rules by `make docs`.",
+    ]
+    for title, lines in (("The grade", grade_method()), ("The verdict", trust_method())):
+        parts += ["", f"## {title}", "", "```text", *lines, "```"]
+    return "\n".join([*parts, ""])
 
 
 def rules_of_fault(fault: Fault) -> list[Rule]:
@@ -250,6 +384,9 @@ def rule_page(rule: Rule) -> str:
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
     if rule.subject is ItemProbes:
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
+    if (evidence := example_of_evidence(rule)) is not None:
+        lines += ["## Evidence", "", "Of the first example:", "", "```json", compact_json(evidence), "```", ""]
+    lines += ["## When to disable it", "", sentence(rule.disabling), ""]
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
     lines += ["```toml", entry, "```", ""]
