@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mcproof
+from mcproof.checks.rule import all_rules
+from mcproof.checks.rules.trust.schemas import MAX_BYTES, MAX_LEVELS
 from mcproof.cli.main import COMMANDS as SUMMARIES
 from mcproof.cli.main import RENAMED, command_named
 
@@ -310,3 +312,24 @@ def test_old_names_go_on_working_and_are_not_listed() -> None:
 def test_explain_alone_lists_what_it_explains() -> None:
     shown = run("explain").stdout
     assert all(f"mcproof explain {name}" in shown for name in ("rules", "clients", "advisories", "strict"))
+
+
+def test_a_probe_is_explained_as_the_fault_that_it_shows() -> None:
+    assert run("explain", "wrong_type").stdout.startswith("FAULT-SCHEMA-TYPE-MISMATCH  (arXiv:2603.05637)")
+
+
+def test_the_grade_and_the_verdict_are_explained_with_all_their_rules() -> None:
+    graded, judged = run("explain", "grade").stdout, run("explain", "verdict").stdout
+    for rule in all_rules():
+        assert rule.ruleset != "grade" or rule.id in graded
+        assert rule.ruleset != "trust" or rule.id in judged
+    assert "  -15  tool-no-description" in graded
+    assert "100 - 36 = 64, a C" in graded
+
+
+def test_a_rule_as_json_has_its_weight_limits_and_an_example_of_its_evidence() -> None:
+    rule = document_of(run("explain", "tool_input_schemas_well_formed", "--format", "json"), "explain")
+    assert (rule["weight"], rule["dimension"], rule["phase"]) == (4, "Schema quality", "post-handshake")
+    assert rule["limits"] == {"bytes": MAX_BYTES, "levels": MAX_LEVELS}
+    assert rule["evidence"]["hits"][0]["kind"] == "ref_non_local"
+    assert document_of(run("explain", "tool-no-description", "--format", "json"), "explain")["points"] == 15

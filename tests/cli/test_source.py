@@ -49,6 +49,38 @@ def test_a_capture_of_source_is_judged_like_the_source(tmp_path: Path) -> None:
     assert rules[0] == rules[1] != []
 
 
+WRITTEN = """
+from mcp import Tool
+TOOL = Tool(
+    name="create_ticket",
+    description="Use this when the user reports a new bug. Returns the new ticket id.",
+    inputSchema={
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "description": "Short summary."},
+        },
+        # required array intentionally missing
+    },
+)
+"""
+
+
+def test_a_tool_that_no_handler_reaches_is_judged_in_its_own_file(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(WRITTEN)
+    (tmp_path / "more.py").write_text(WRITTEN.replace("create_ticket", "close_ticket"))
+    printed = run("lint", "tools.py", "more.py", cwd=tmp_path)
+    assert "warning[MP004] create_ticket: the input schema declares parameters but no `required` list" in printed.stdout
+    assert "warning[MP004] close_ticket: " in printed.stdout
+    assert printed.stdout.count("= also: tool-no-required") == 2
+    assert printed.returncode == 0
+
+
+def test_source_has_the_rules_about_written_schemas_unless_rules_are_chosen(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(WRITTEN)
+    assert "MP004" not in run("lint", "--ruleset", "grade", "tools.py", cwd=tmp_path).stdout
+    assert "MP004" not in run("lint", "--ignore", "MP004", "tools.py", cwd=tmp_path).stdout
+
+
 def test_the_default_rulesets_are_the_same_for_source_and_snapshots(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     captured = tmp_path / "captured.json"
@@ -59,8 +91,10 @@ def test_the_default_rulesets_are_the_same_for_source_and_snapshots(tmp_path: Pa
         )
         for target in (tmp_path / "server.py", captured)
     ]
-    assert rules[0] == rules[1] != []
-    assert not any(rule.startswith("MP") for rule in rules[0])
+    of_source = [rule for rule in rules[0] if rule in ("MP002", "MP004", "MP005")]
+    assert [rule for rule in rules[0] if rule not in of_source] == rules[1] != []
+    assert set(of_source) == {"MP002"}
+    assert not any(rule.startswith("MP") for rule in rules[1])
 
 
 def test_a_finding_stands_at_the_parameter_that_causes_it(tmp_path: Path) -> None:

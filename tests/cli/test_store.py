@@ -216,3 +216,18 @@ def test_a_missing_package_is_named(words: tuple[str, ...], tmp_path: Path) -> N
     done = run_process(*words, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     assert done.stderr == "mcproof: the store needs SQLAlchemy: `pip install 'mcproof[store]'`\n"
     assert done.returncode == 2
+
+
+def test_a_graded_server_shows_what_it_gained_even_below_zero(store: str, tmp_path: Path) -> None:
+    bare = {"name": "a", "inputSchema": {"type": "object", "properties": {f"p{n}": {} for n in range(15)}}}
+    for tool in (bare, {**bare, "description": "Find the books of a shelf."}):
+        printed = run(
+            "grade", "--record", "--database", store, "--name", "x", write(tmp_path / "t.json", {"tools": [tool]})
+        )
+    assert "points below zero" in printed.stdout
+    assert ": grade F, +20 points since the run of " in printed.stderr
+
+
+def test_without_a_name_the_history_lists_the_servers(store: str, tools: str) -> None:
+    recorded(store, "lint", tools, "--name", "books")
+    assert run("history", "--database", store).stdout == "books\n"

@@ -26,6 +26,7 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Problem
     from mcproof.checks.fixes import FileEdit
     from mcproof.checks.ignores import Suppression
     from mcproof.checks.rule import Rule
@@ -114,7 +115,7 @@ def report_findings(
                 item_pointer=item.pointer,
                 subject=subject if parameter is None else f"parameter:{parameter}",
                 pointer=problem.at,
-                message=problem.message,
+                message=_with_fault(problem, rule) if rule.ruleset == "wire" else problem.message,
                 evidence=problem.evidence,
                 file=file,
                 line=line,
@@ -130,6 +131,11 @@ def report_findings(
             )
         )
     return reported
+
+
+def _with_fault(problem: Problem, rule: Rule) -> str:
+    """The message about a live server's behaviour with the id of its fault, which is in every format then."""
+    return f"{problem.message} [{rule.fault.id}]" if rule.fault is not None else problem.message
 
 
 def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:

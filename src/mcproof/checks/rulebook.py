@@ -14,7 +14,17 @@ from typing import Any
 
 from mcproof.checks.engine import check
 from mcproof.checks.fixes.snippets import example_help
-from mcproof.checks.rule import FAULTS, RULESETS, Fault, GradeTraits, Rule, SpecTraits, Thresholds, TrustTraits, all_rules
+from mcproof.checks.rule import (
+    FAULTS,
+    RULESETS,
+    Fault,
+    GradeTraits,
+    Rule,
+    SpecTraits,
+    Thresholds,
+    TrustTraits,
+    all_rules,
+)
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, POINTS, THRESHOLDS
 from mcproof.checks.scores.trust import LEAST_COVERAGE
 from mcproof.checks.subjects import RuleCrash, observed_by_reading

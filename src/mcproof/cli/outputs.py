@@ -81,8 +81,15 @@ class Recorder:
             from mcproof.services.store.recording import record_run
 
             recorded = record_run(self._database, run, self._catalogs, self._options.name)
+            progress = self._progress(recorded[0].name) if run.kind == "grade" and len(recorded) == 1 else ""
         names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"
-        remark(f"recorded {names} in {self._database.label}")
+        remark(f"recorded {names} in {self._database.label}{progress}")
+
+    def _progress(self, name: str) -> str:
+        from mcproof.services.store.queries import progress_of
+
+        progress = progress_of(self._database, name) if self._database is not None else ""
+        return f": {progress}" if progress else ""
 
 
 OUTPUT = "Output"

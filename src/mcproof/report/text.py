@@ -14,6 +14,7 @@ from mcproof.report.verdicts import closing_verdict, target_verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcproof.checks.scores.grade import Grade
     from mcproof.probing.outcomes import Failure
     from mcproof.report import blocks
     from mcproof.report.grids import ClientGrid, ClientRow, Row, Symbol
@@ -333,7 +334,7 @@ class TextRenderer(Renderer):
         beside = [
             style.paint(style.text(block.title, 80), "bold"),
             f"grade {style.paint(grade.letter, colour, 'bold')}, {grade.word}",
-            f"score {style.paint(str(grade.score), 'bold')} of 100",
+            f"score {style.paint(str(grade.score), 'bold')} of 100{_below_zero(grade)}",
             block.scope,
             style.text(block.target),
         ]
@@ -412,6 +413,11 @@ class TextRenderer(Renderer):
         longest = max((len(symbol.word) for symbol in symbols), default=0)
         for symbol in symbols:
             yield from self._wrapped(symbol.meaning, f"  {self._symbol(symbol)} {symbol.word:{longest}}  ")
+
+
+def _below_zero(grade: Grade) -> str:
+    """How far a score of 0 is from more, so that progress shows."""
+    return f", {-grade.unclamped:,} points below zero" if grade.unclamped < 0 and not grade.is_empty else ""
 
 
 def grade_line(result: TargetResult, style: Style) -> str:

@@ -39,6 +39,10 @@ DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
 """What `lint` runs besides, if it compares with an earlier state."""
 
 
+RULES_OF_SOURCE = ("MP002", "MP004", "MP005")
+"""Rules of `polish` about written schemas, which `lint` runs for source by default."""
+
+
 class Planner:
     """The plans of one run: one for each configuration that applies to its targets."""
 
@@ -53,7 +57,7 @@ class Planner:
         """Whether whole catalogs are needed, because they are compared with an earlier state now or later."""
         self._min_grade = request.min_grade if isinstance(request, GradeRequest | CheckRequest) else None
         self._max_tokens = request.max_tokens if isinstance(request, GradeRequest) else None
-        self._plans: dict[tuple[str | None, str | None], Plan] = {}
+        self._plans: dict[tuple[str | None, str | None, bool], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
         self._finder = SettingsFinder(contents, request.policy.settings.top)
         self._given = request.policy.settings.given()
@@ -110,11 +114,11 @@ class Planner:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
         if self._policy.baseline is None and self._policy.updates_baseline:
             _refuse_foreign_baseline(settings)
-        key = (settings.file, file)
+        key = (settings.file, file, source.is_source)
         if key not in self._plans:
             if settings.file is not None:
                 self._applied[settings.file] = settings.locations
-            plan = self._plan(settings)
+            plan = self._plan(settings, is_source=source.is_source)
             self._plans[key] = plan._replace(baseline=None if file is None else self._baseline(file))
         return self._plans[key]
 
@@ -134,7 +138,7 @@ class Planner:
             if applied := [key for key in locations if key in keys]:
                 yield AppliedConfiguration(file, applied)
 
-    def _plan(self, settings: Settings) -> Plan:
+    def _plan(self, settings: Settings, *, is_source: bool) -> Plan:
         kind, selection = self.kind, self._selection
         select, rulesets = selection.select, selection.rulesets
         # What the request selects by name runs, even if the configuration ignores it.
@@ -146,6 +150,9 @@ class Planner:
             ignored = [*selection.ignore, *ignored_by_settings]
             usual = kind.is_selectable and not rulesets
             rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored, in_lint=usual)
+            if usual and not select and is_source:
+                left_out = {rule.id for rule in rules_named(ignored)}
+                rules += [rule for rule in rules_named(RULES_OF_SOURCE) if rule.id not in left_out]
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise
@@ -193,7 +200,7 @@ class Planner:
             location = settings.locations["ignore"]
             yield Untested.of(_ids(ignored_by_settings), f"left out by {location.file}:{location.line}")
         if self.kind.is_selectable:
-            running = {rule.ruleset for rule in rules}
+            running = {rule.ruleset for rule in rules if rule.id not in RULES_OF_SOURCE or self._selection.rulesets}
             for name in RULESETS:
                 if name not in running:
                     yield Untested(f"ruleset {name}", "not selected")

@@ -134,3 +134,12 @@ def test_the_bonus_is_promised_only_to_a_fix_that_earns_it_alone() -> None:
     gain = next(each for each in result.gains if each.rule == "tool-no-description")
     assert gain.points == 15
     assert result.short_descriptions == 2
+
+
+def test_the_example_of_the_documentation_is_right() -> None:
+    """Three tools: one has no description, four parameters have none, one tool requires nothing."""
+    bare = {"type": "object", "properties": {name: {"type": "string"} for name in ("a", "b")}, "required": ["a"]}
+    without = tools({"description": "", "inputSchema": bare}, {"inputSchema": {**bare, "required": []}}, {})
+    assert (graded(without).score, graded(without).letter) == (64, "C")
+    without["tools"][0]["description"] = GOOD_TOOL["description"]
+    assert (graded(without).score, graded(without).letter) == (84, "B")

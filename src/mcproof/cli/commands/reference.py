@@ -11,7 +11,16 @@ from mcproof.checks.advisories import advisory_table
 from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
-from mcproof.checks.rulebook import RuleCase, cases_of, compact_json, facts_of, rule_record, rules_of_fault
+from mcproof.checks.rulebook import (
+    RuleCase,
+    cases_of,
+    compact_json,
+    facts_of,
+    grade_method,
+    rule_record,
+    rules_of_fault,
+    trust_method,
+)
 from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMANDS as SUMMARIES
@@ -19,6 +28,7 @@ from mcproof.cli.options import CONFIG, parse_config
 from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.core.console import Style, print_lines, remark
 from mcproof.core.errors import OK, UsageError, nearest
+from mcproof.probing.probes.cases import FAULT_OF
 from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
 from mcproof.runs.records import SCHEMA_VERSION
 
@@ -241,7 +251,8 @@ def _list_topics(options: argparse.Namespace) -> int:
 
 
 def _explain_id(options: argparse.Namespace) -> int:
-    fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
+    ruleset = RULESETS.get(_OTHER_NAMES.get(options.id.lower(), options.id.lower()))
+    fault = FAULTS.get((FAULT_OF.get(options.id.lower()) or options.id).upper())
     if options.format == "json":
         if ruleset is not None:
             record = _ruleset_record(ruleset)
@@ -257,13 +268,23 @@ def _explain_id(options: argparse.Namespace) -> int:
     return OK
 
 
+_OTHER_NAMES = {"verdict": "trust", "scan": "trust"}
+
+
 def _ruleset_record(ruleset: Ruleset) -> dict[str, Any]:
     return {"name": ruleset.name, "summary": ruleset.summary, "rules": [rule.id for rule in rules_of(ruleset.name)]}
 
 
+_METHODS = {"grade": grade_method, "trust": trust_method}
+"""How the scores of rulesets are computed, with their rules."""
+
+
 def _ruleset(ruleset: Ruleset, style: Style) -> str:
-    listed = "".join(f"  {rule.id:31} {rule.summary}\n" for rule in rules_of(ruleset.name))
-    return f"{style.paint(ruleset.name, 'bold')}\n\n{ruleset.summary}\n\n{listed}"
+    if ruleset.name in _METHODS:
+        lines = _METHODS[ruleset.name]()
+    else:
+        lines = [f"  {rule.id:31} {rule.summary}" for rule in rules_of(ruleset.name)]
+    return f"{style.paint(ruleset.name, 'bold')}\n\n{ruleset.summary}\n\n" + "".join(f"{line}\n" for line in lines)
 
 
 def _fault(fault: Fault, style: Style) -> str:

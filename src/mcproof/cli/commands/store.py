@@ -34,8 +34,15 @@ def _history(options: argparse.Namespace) -> int:
 
     database = open_database(parse_store(options).database, creates=False)
     # after the check that SQLAlchemy is installed
-    from mcproof.services.store.queries import history_document, history_lines, history_of
+    from mcproof.services.store.queries import history_document, history_lines, history_of, server_names
 
+    if options.name is None:
+        with closing(database):
+            names = server_names(database)
+        if options.format == "json":
+            raise UsageError("`--format json` is about one server: `mcproof history NAME --format json`")
+        print_lines((f"{name}\n" for name in names or ["the store is empty; `--record` adds a run"]), sys.stdout)
+        return OK
     try:
         history = history_of(database, options.name, options.last)
     finally:
@@ -154,12 +161,17 @@ COMMANDS = (
         "history",
         "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
         (
-            Option(ARGUMENTS, "name NAME", "the server: its --name, or the target as it was given"),
+            Option(
+                ARGUMENTS,
+                "name NAME",
+                "the server: its --name, or the target as it was given (default: list them)",
+                nargs="?",
+            ),
             store(),
             TEXT_OR_JSON,
             Option(OUTPUT, "--last N", "how many runs to show (default 20)", type=_number_up_to(10_000), default=20),
         ),
-        usage="[OPTIONS] NAME",
+        usage="[OPTIONS] [NAME]",
         examples="""\
 mcproof lint tools.json --record  keep a result
 mcproof history tools.json  grade, tokens and findings over time

@@ -242,6 +242,40 @@ def history_of(database: Database, name: str, most: int) -> History:
         return History(name, server.runs, [PastRun(*row) for row in reversed(rows)])
 
 
+def server_names(database: Database, most: int = 100) -> list[str]:
+    """Return the names of the servers, in order."""
+    with database.reading() as connection:
+        return list(connection.execute(select(SERVERS.c.name).order_by(SERVERS.c.name).limit(most)).scalars())
+
+
+def progress_of(database: Database, name: str) -> str:
+    """Return what the newest graded run of a server gained since the one before it; empty without two of them.
+
+    Points below zero count: a server at 0 shows its progress, too.
+    """
+    graded = [run for run in history_of(database, name, _MOST_COMPARED).runs if run.grade is not None]
+    if len(graded) < 2:
+        return ""
+    before, now = (_unclamped(database, run) for run in graded[-2:])
+    if before is None or now is None:
+        return ""
+    letters = graded[-1].grade if graded[-1].grade == graded[-2].grade else f"{graded[-2].grade} to {graded[-1].grade}"
+    return f"grade {letters}, {now - before:+,} points since the run of {graded[-2].started[:10]}"
+
+
+_MOST_COMPARED = 20
+"""How many runs are looked through for one that graded: others checked something else."""
+
+
+def _unclamped(database: Database, run: PastRun) -> int | None:
+    import zlib
+
+    from mcproof.runs.stored import read_run
+
+    [result] = read_run(zlib.decompress(run_report(database, run.uid)), run.uid).targets
+    return None if result.scores.grade is None else result.scores.grade.unclamped
+
+
 class RunPage(NamedTuple):
     """A page of runs, the newest first."""
 

@@ -179,6 +179,8 @@ class _Source:
         for entry in entry_points(domain, loaded):
             self._follow_root(entry.module, entry.node, lambda entry=entry: _enter(run, entry))  # type: ignore[misc]
         domain.register_unapplied()
+        if not self._is_whole and os.path.isfile(self._target):
+            domain.register_unreached(os.path.realpath(self._target))
         doubt_imports(domain)
         doubt_unstarted(domain)
 

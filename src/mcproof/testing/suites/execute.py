@@ -249,13 +249,15 @@ async def _negative_path(
     is_weak = any(probe.probe == "baseline" and probe.outcome != "accepted" for probe in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
     if block.expect is not None:
-        failed = ", ".join(f"{probe.probe} {probe.outcome}" for probe in proof.probes if probe.passed is False)
+        failed = ", ".join(
+            f"{probe.probe} {probe.outcome}{_named(probe.fault)}" for probe in proof.probes if probe.passed is False
+        )
         reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), failed)
         return Assessment(checker.check(block.expect, {"negative_path": counted._asdict()}, reasons), note)
     failures = [
         checker.failure(
             probe.probe,
-            f"{probe.probe}: {probe.outcome}, {probe.reason}",
+            f"{probe.probe}: {probe.outcome}, {probe.reason}{_named(probe.fault)}",
             "a result" if probe.probe in ("baseline", "oversized") else "an error",
             _without_envelope(probe.answer),
         )
@@ -271,6 +273,11 @@ async def _negative_path(
         message = f"no probe could be evaluated: {why}"
         failures = [checker.failure("negative_path.checks_run", message, "at least 1", "0")]
     return Assessment(failures, note)
+
+
+def _named(fault: str | None) -> str:
+    """The id of a fault at the end of a message; `mcproof explain` explains it."""
+    return f" [{fault}]" if fault else ""
 
 
 async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, plan: ProbePlan) -> Proof:

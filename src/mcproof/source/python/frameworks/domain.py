@@ -371,6 +371,18 @@ class McpDomain:
                 self.omit(NO_NAME[pending.kind], call.module, call.node, is_incomplete=True)
         self._unapplied.clear()
 
+    def register_unreached(self, path: str) -> None:
+        """Take the tools that a file creates for those of a server, if nothing that was followed serves anything."""
+        if any(server.items or server.handlers for server in self.servers):
+            return
+        made = [item for item in self.protocol_items if item.module is not None and item.module.path == path]
+        tools = [item for item in made if tables.PROTOCOL_TYPES[item.func.last] == "tools"]
+        if tools:
+            server = ServerValue("lowlevel", is_given=True)
+            self.servers.append(server)
+            for tool in tools:
+                register(self, server, "tools", tool, {}, Call([], {}))
+
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
         """What the framework of a server does, in the version that its project uses."""
         path = server.module.path if server.module is not None else self.run.modules.top
