@@ -89,7 +89,7 @@ def test_every_accepted_probe_is_reported(server: McpServer) -> None:
         assert_negative_path(server, "add", {"a": 1, "b": 2})
     assert str(caught.value).splitlines() == [
         "the negative path of `add`:",
-        "  extra_field: accepted, an undeclared `mcproof_unexpected`",
+        "  extra_field: accepted, an undeclared `mcproof_unexpected` [FAULT-SCHEMA-UNEXPECTED-FIELD]",
         "    expected an error",
         '    got      {"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3, "of": [1, 2]}}',
     ]

@@ -39,8 +39,8 @@ DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
 """What `lint` runs besides, if it compares with an earlier state."""
 
 
-RULES_OF_SOURCE = ("MP002", "MP004", "MP005")
-"""Rules of `polish` about written schemas, which `lint` runs for source by default."""
+RULES_OF_SOURCE = ("MP004", "MP005")
+"""Rules of `polish` about written schemas, which `lint` runs for source by default; MP002 is `prop-no-description`."""
 
 
 class Planner:
