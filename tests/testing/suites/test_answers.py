@@ -173,7 +173,9 @@ def test_probes_of_a_test_use_its_answers(tmp_path: Path) -> None:
     assert outcome == "failed"
     assert "no probe could be evaluated: missing_required: without the required `title`; it asks the user" in message
     answered = _ran(tmp_path, _test("lend_book", answers=[{"reply": {"name": "Ada"}}], **probes))
-    assert answered == {("failed", "missing_required: accepted, without the required `title` [FAULT-SCHEMA-MISSING-REQUIRED]")}
+    assert answered == {
+        ("failed", "missing_required: accepted, without the required `title` [FAULT-SCHEMA-MISSING-REQUIRED]")
+    }
     fuzz: dict[str, Any] = {"fuzz": {"cases": 10, "expect": [{"target": "fuzz.accepted", "matcher": {"exact": 0}}]}}
     assert {outcome for outcome, _ in _ran(tmp_path, _test("lend_book", **fuzz))} == {"passed"}
     answered = _ran(tmp_path, _test("lend_book", answers=[{"reply": {"name": "Ada"}}], **fuzz))
