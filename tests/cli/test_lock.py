@@ -148,6 +148,10 @@ def test_an_entry_with_a_server_that_is_malformed_is_an_error(folder: Path) -> N
         ("{", "mcproof.lock:1:2"),
         ('{"schema_version": 2, "kind": "lock", "targets": {}}', "version 2"),
         ('{"schema_version": 1, "kind": "lock", "targets": {"tools.json": 5}}', "malformed"),
+        (
+            '{"schema_version": 1, "kind": "lock", "targets": {},\n"targets": {}}',
+            "mcproof.lock:2: not a lock",
+        ),
     ],
 )
 def test_a_file_that_is_not_a_lock_is_an_error_and_is_kept(folder: Path, text: str, message: str) -> None:

@@ -6,12 +6,16 @@ import asyncio
 import socket
 import threading
 import time
+import tracemalloc
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     from mcproof.services.store.database import Database
 
+URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 
 
@@ -51,9 +56,30 @@ def test_the_parts_of_a_form_have_names(head: bytes, name: str) -> None:
     assert form_fields('Multipart/Form-Data; charset=utf-8; boundary="b"', part(head)) == {name: b"x"}
 
 
+@given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1, max_size=10))
+def test_a_form_in_the_coding_of_urls_is_read_as_it_was_written(fields: dict[str, str]) -> None:
+    body = urlencode(fields).encode()
+    assert form_fields(URLENCODED, body) == {name: value.encode() for name, value in fields.items()}
+
+
+@pytest.mark.parametrize("escape", [b"%", b"%41", b"+", b"%4", b"%zz"])
+def test_a_form_full_of_escapes_takes_little_memory(escape: bytes) -> None:
+    body = b"a=" + escape * (2_000_000 // len(escape))
+    tracemalloc.start()
+    try:
+        (value,) = form_fields(URLENCODED, body).values()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(value) <= 2_000_000
+    assert peak < 5 * len(body) + 5_000_000
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [
+        (URLENCODED, b"&" * 100),
+        (URLENCODED, b"%ff=x"),
         ("multipart/form-data", part(b'Content-Disposition: form-data; name="url"')),
         ("multipart/form-data; boundary=", part(b'Content-Disposition: form-data; name="url"')),
         (MULTIPART, part(b'Content-Disposition: form-data; filename="url"')),

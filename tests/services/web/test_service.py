@@ -344,6 +344,13 @@ def test_an_export_counts_as_many_requests(database: Database) -> None:
     assert web.get("/").status_code == 200
 
 
+def test_a_large_body_counts_as_many_requests(database: Database) -> None:
+    settings = WebSettings(hosts=("testserver",), requests_a_minute=100)
+    web = TestClient(create_service(database, settings))
+    assert [web.post("/lint", content=b"x" * 4_000_000).status_code for _ in range(4)] == [400, 400, 400, 429]
+    assert TestClient(web.app, client=("192.0.2.1", 1)).get("/").status_code == 200
+
+
 def test_health_and_metrics_are_there(web: TestClient) -> None:
     assert web.get("/healthz").json()["status"] == "ok"
     text = web.get("/metrics").text

@@ -172,6 +172,10 @@ class Lock:
         if len(text) > LARGEST:
             raise InputError(f"not a lock: larger than {LARGEST:,} characters", file=file)
         document = JsonText.parse(text, file)
+        # Of two members the last one counts, which is not the one that a reviewer sees first.
+        for _, key, span in document.duplicate_keys()[:1]:
+            line = document.text.count("\n", 0, span.start) + 1
+            raise InputError(f"not a lock: `{key}` is there twice in one object", file=file, line=line)
         return cls(file, _entries(document.value, file), document)
 
     def catalog(self, target: str) -> Catalog | None:

@@ -34,6 +34,10 @@ COSTS = {"/servers.csv": 30, "/servers.json": 30}
 """How many requests a request for much counts as."""
 
 
+BYTES_OF_REQUEST = 100_000
+"""How many bytes of bodies count as one request: they are read and parsed before it is known what they ask for."""
+
+
 def client_of(scope: Scope) -> str:
     """Return what limits count a client by: its address, or of IPv6 the network of 64 bits that one client has."""
     address = scope["client"][0] if scope.get("client") else ""
@@ -58,7 +62,8 @@ class RateLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left = self._take(client_of(scope), time.monotonic(), COSTS.get(scope["path"], 1))
+        client = client_of(scope)
+        left = self._take(client, time.monotonic(), COSTS.get(scope["path"], 1))
         headers = {"ratelimit-limit": str(self._limit), "ratelimit-remaining": str(max(0, int(left)))}
         if left < 0:
             wait = max(1, round(_MINUTE / self._limit * -left))
@@ -71,7 +76,19 @@ class RateLimit:
                 message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
             await send(message)
 
-        await self._app(scope, receive, add_headers)
+        async def charged() -> Message:
+            message = await receive()
+            if body := message.get("body"):
+                self._charge(client, len(body) / BYTES_OF_REQUEST)
+            return message
+
+        await self._app(scope, charged, add_headers)
+
+    def _charge(self, client: str, amount: float) -> None:
+        """Take something else from what a client has left, which may leave it nothing."""
+        if client in self._left:
+            left, known = self._left[client]
+            self._left[client] = (max(0.0, left - amount), known)
 
     def _take(self, client: str, now: float, cost: int = 1) -> float:
         """Take a request from what a client has left; negative if that is not enough."""

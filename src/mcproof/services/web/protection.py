@@ -9,7 +9,6 @@ import re
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 import h11
 from fastapi import HTTPException
@@ -41,13 +40,31 @@ def form_fields(content_type: str, body: bytes) -> dict[str, bytes]:
     kind = content_type.partition(";")[0].strip().lower()
     try:
         if kind == "application/x-www-form-urlencoded":
-            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
-            return {name: value.encode() for name, value in pairs}
+            return dict(_pairs(body))
         if kind == "multipart/form-data":
             return dict(_parts(content_type, body))
     except ValueError:
         pass
     raise HTTPException(400, "the form cannot be read")
+
+
+# By hand: the parser of the standard library takes eighty times the memory of a body that is full of escapes.
+_PIECE = re.compile(rb"(?:[^%]|%(?:[0-9A-Fa-f]{2})?){1,4096}")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+
+def _pairs(body: bytes) -> list[tuple[str, bytes]]:
+    """Return the names and values of a form in the coding of URLs. Raises ValueError."""
+    fields = body.split(b"&", _MOST_FIELDS)
+    if len(fields) > _MOST_FIELDS:
+        raise ValueError
+    pairs = (field.partition(b"=") for field in fields)
+    return [(_unquoted(name).decode(), _unquoted(value)) for name, _, value in pairs if name]
+
+
+def _unquoted(text: bytes) -> bytes:
+    pieces = (piece[0].replace(b"+", b" ") for piece in _PIECE.finditer(text))
+    return b"".join(_ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), piece) for piece in pieces)
 
 
 # By hand, since the parser of the standard library takes quadratic time for a hostile head.
