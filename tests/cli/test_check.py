@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from probing.running import CONTRACT, small_server, tool
+from servers import small
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, run, write
 
@@ -153,3 +155,50 @@ def test_a_stored_check_renders_as_the_run_did(here: Path) -> None:
     for words in (("faulty.json",), GOOD):
         done = run("check", "--report", "run.json", *words)
         assert run("report", "run.json").stdout == done.stdout
+
+
+SHELL = """\
+import subprocess
+
+from fastmcp import FastMCP
+
+mcp = FastMCP("mini")
+
+
+@mcp.tool
+def read_report(name: str) -> str:
+    \"\"\"Read a report by its name, as plain text.\"\"\"
+    return subprocess.run(f"cat reports/{name}", shell=True, capture_output=True, text=True).stdout
+"""
+"""What a script that starts the small server looks like to who reads it."""
+
+
+def _started(here: Path) -> str:
+    """A script that starts a server whose source passes an argument to a shell."""
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    tools = json.dumps([{"name": "read_report", "description": "Read a report by its name.", "inputSchema": schema}])
+    serve = f"import sys\nfrom runpy import run_path\n\nif len(sys.argv) < 9:\n    sys.argv = ['small', {tools!r}]\n"
+    serve += f"    run_path({small.__file__!r}, run_name='__main__')\n    sys.exit()\n\n"
+    script = here / "server.py"
+    script.write_text(serve + SHELL, encoding="utf-8")
+    return str(script)
+
+
+@pytest.mark.parametrize("command", ["check", "scan"])
+def test_the_source_of_a_started_script_is_read_too(here: Path, command: str) -> None:
+    script = _started(here)
+    done = run(command, "--format", "json", "--", sys.executable, "-I", script)
+    document = document_of(done, command)
+    (flow,) = [finding for finding in document["findings"] if finding["rule"] == "TRU-301"]
+    assert (flow["file"], flow["level"]) == (script, "error")
+    assert (document["server"]["source"] if command == "check" else document["source"]) == script
+    if command == "check":
+        assert done.returncode == 1
+        places = [edit["place"] for edit in document["next"]]
+        assert any(place.startswith(f"{script}:") for place in places)
+
+
+def test_source_that_cannot_be_read_is_not_observed() -> None:
+    document = document_of(run("scan", "--format", "json", *small_server([tool()])), "scan")
+    outcomes = {rule["rule"]: rule["outcome"] for rule in document["trust"]["rules"]}
+    assert outcomes["TRU-301"] == "not observed"

@@ -53,6 +53,7 @@ OPTIONAL = {
     "run": {
         "repairs",
         "check",
+        "source",
         "code_help",
         "not_judged",
         "reached",

@@ -141,6 +141,7 @@ def _with_fault(problem: Problem, rule: Rule) -> str:
 def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:
     """The places of findings in a JSON document, or at the endpoint of a live server."""
     document, origin = catalog.document, catalog.origin
+    texts = SourceLines()
     given = {at: near for at, finding in enumerate(findings) if isinstance(near := finding.problem.near, Span)}
     pointers = ["" if at in given else finding.shown_pointer for at, finding in enumerate(findings)]
     spans = find_spans(document, pointers)
@@ -149,6 +150,11 @@ def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: boo
     anchors = [start if key < 0 else key for key, start, _ in spans]
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     for at, (line, column) in zip(order, document.positions([anchors[at] for at in order]), strict=True):
+        near_code = findings[at].near
+        if near_code is not None and not isinstance(near_code, (str, Span)):  # in the source of a started server
+            place = FindingLocation(*near_code)
+            yield at, place, texts.snippet(place) if lines and _shows_line(findings[at]) else None
+            continue
         # A finding about a live server as a whole has no line to show.
         is_shown = lines and _shows_line(findings[at]) and (origin is None or pointers[at])
         snippet = snippet_at(document, column, spans[at]) if is_shown else None

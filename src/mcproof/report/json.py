@@ -108,6 +108,7 @@ def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
         **_error(result),
         "trust": codec.encode(result.payload.trust),
         **({} if graph is None else {"tool_graph": codec.encode(graph)}),
+        **({"source": result.payload.source} if result.payload.source else {}),
         "gates": codec.encode(result.gates),
     }
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
@@ -125,7 +126,7 @@ def _check_document(result: TargetResult, notices: Record) -> Iterator[str]:
             "name": result.server.get("name"),
             "version": result.server.get("version"),
             "framework": payload.framework or None,
-            "source": payload.source or None,
+            "source": payload.trust.source or None,
         },
         "grade": codec.encode(grade),
         **({} if grade is not None else {"grade_withheld": grade_withheld(result)}),

@@ -56,7 +56,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
         clients = judge.payload(hits, len(target.catalog.tools))
 
         def summarize(found: CatalogFindings, unjudged: Mapping[str, Unjudged]) -> CheckPayload:
-            trust = scan_payload(target.catalog, target.plan, scanned.exposure, found, unjudged)
+            trust = scan_payload(target, scanned, found, unjudged)
             return CheckPayload(clients, trust, framework=_framework(target.catalog, scanned.observed))
 
         checked = run.judge(
@@ -76,7 +76,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
             result = result._replace(untested=[*result.untested, *shown.called.untested])
         trust = payload.trust.trust
         scored = Scored(result.scores.grade, trust, clients.improvements)
-        payload = payload._replace(edits=most_helpful(target.catalog, checked.findings, scored))
+        payload = payload._replace(edits=most_helpful(target.catalog, checked.findings, scored, scanned.source))
         gates = [] if trust is None else [verdict_gate(trust, request.fails_on)]
         is_interrupted = target.server is not None and target.server.is_interrupted
         checked = checked._replace(result=result._replace(payload=payload), is_interrupted=is_interrupted)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mcproof.checks.reporting import locate_findings, number_twins
+from mcproof.checks.reporting import locate, locate_findings, number_twins
 from mcproof.checks.rule import VERDICTS, GradeTraits
 from mcproof.checks.scores.grade import LETTERS, POINTS, letter_of
 from mcproof.core.console import few, plural
@@ -75,11 +75,13 @@ class Scored(NamedTuple):
     improvements: Sequence[Improvement]
 
 
-def most_helpful(catalog: Catalog, findings: Sequence[Finding], scored: Scored) -> list[Edit]:
-    """Return the edits that gain most, the best first."""
+def most_helpful(
+    catalog: Catalog, findings: Sequence[Finding], scored: Scored, source: Catalog | None = None
+) -> list[Edit]:
+    """Return the edits that gain most, the best first; `source` has the places of a live server in its code."""
     gains = [(draft, _gain(draft, findings, scored)) for draft in _drafts(findings)]
     gains = sorted((pair for pair in gains if pair[1].worth > 0), key=lambda pair: -pair[1].worth)
-    return [_edit(catalog, draft, gain, scored) for draft, gain in gains[:MOST_EDITS]]
+    return [_edit(catalog, draft, gain, scored, source) for draft, gain in gains[:MOST_EDITS]]
 
 
 def _drafts(findings: Sequence[Finding]) -> list[_Draft]:
@@ -165,10 +167,10 @@ def _error_gains(findings: list[Finding]) -> Iterator[_Gain]:
         yield _Gain(_WORTH["error"], plural(errors, "broken promise" if broken == errors else "error") + " less")
 
 
-def _edit(catalog: Catalog, draft: _Draft, gain: _Gain, scored: Scored) -> Edit:
+def _edit(catalog: Catalog, draft: _Draft, gain: _Gain, scored: Scored, source: Catalog | None) -> Edit:
     first = draft.findings[0]
     snippet = _snippet(catalog, draft.findings)
-    return Edit(_what(draft, scored), gain.words, _place(catalog, first), snippet, draft.rules)
+    return Edit(_what(draft, scored), gain.words, _place(catalog, first, source), snippet, draft.rules)
 
 
 def _what(draft: _Draft, scored: Scored) -> str:
@@ -186,10 +188,13 @@ def _what(draft: _Draft, scored: Scored) -> str:
     return first.rule.advice.partition(". ")[0].rstrip(".")
 
 
-def _place(catalog: Catalog, finding: Finding) -> str:
+def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
     """The first place to change: file and line where they are known, and the item."""
     (location,) = locate_findings(catalog, [finding])
     item = finding.item
+    if location.line is None and source is not None and item.kind == "tool":
+        twin = next((tool for tool in source.tools if tool.name == item.name), None)
+        location = location if twin is None else locate(source, twin.pointer + finding.pointer)
     subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"
     if finding.parameter is not None and item.kind == "tool":
         subject += f", parameter `{finding.parameter}`"

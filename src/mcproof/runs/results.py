@@ -66,6 +66,8 @@ class ScanPayload(NamedTuple):
     trust: Trust | None = None
     graph: ToolGraph | None = None
     """Which tool's description names which other tool."""
+    source: str = ""
+    """The source that was read besides a started server; empty for none."""
     kind: Literal["scan"] = "scan"
 
 
@@ -96,8 +98,6 @@ class CheckPayload(NamedTuple):
     """What to change, the most helpful edit first."""
     framework: str = ""
     """The framework that the server is written with, as far as it is known."""
-    source: str = ""
-    """The source that was read besides a live server; empty for none."""
     kind: Literal["check"] = "check"
 
 

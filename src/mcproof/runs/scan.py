@@ -9,7 +9,7 @@ from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import Trust, trust_score
 from mcproof.checks.subjects import CatalogDrift, Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
-from mcproof.client.endpoints import Endpoint, UrlEndpoint
+from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
@@ -38,7 +38,8 @@ _OF_SOURCE: tuple[type, ...] = (SourceFlows, SourceConfiguration)
 _OF_NETWORKS: tuple[type, ...] = (Perimeter, Authorization, ServerIdentity)
 _OF_CONNECTIONS: tuple[type, ...] = (ListStability, SessionIds, ResourceBodies)
 
-_NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
+_NO_SOURCE = Unjudged("the target is not source", concerns=False)
+_SOURCE_UNKNOWN = Unjudged("the source of the command is not on this machine, or cannot be read")
 _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
@@ -52,6 +53,8 @@ class Scanned(NamedTuple):
 
     observed: Observed
     exposure: Exposure
+    source: Catalog | None = None
+    """What the source of a started server serves; None if there is none, or if it was not read."""
 
     def with_value(self, value: Any) -> Scanned:
         """The same with one more observation."""
@@ -66,15 +69,32 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
     values: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
-    if catalog.source is not None:
+    started = started_source(source)
+    followed = catalog if started is None else started
+    if followed.source is not None:
         from mcproof.source.pipeline import configuration_of, flows_of
 
-        shown = (flows_of(catalog.source), configuration_of(catalog.source, source.name))
+        shown = (flows_of(followed.source), configuration_of(followed.source, followed.name))
         values += [value for value in shown if value is not None]
     if source.server is not None:
         values += observe(source.server, catalog)
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))
-    return Scanned(observed, _exposure(source, observed))
+    return Scanned(observed, _exposure(source, observed), started)
+
+
+def started_source(source: Input) -> Catalog | None:
+    """Read the source that the command of a live server starts; None if it cannot be found or read."""
+    if not isinstance(source.server, CommandEndpoint):
+        return None
+    from mcproof.core.errors import McproofError
+    from mcproof.source.packages.installed import source_of_command
+    from mcproof.targets.folders import read_source
+
+    path = source_of_command(source.server.words, source.server.directory)
+    try:
+        return None if path is None else read_source(path, whole=True)
+    except McproofError:
+        return None
 
 
 def observe_unlisted(source: Input, error: McproofError, observe: Observer) -> Scanned | None:
@@ -132,7 +152,8 @@ def _missing(source: Input) -> dict[type, Unjudged]:
     """Why some things cannot be observed of a kind of target."""
     missing: dict[type, Unjudged] = {CatalogDrift: _NO_EARLIER_STATE, ReadCalls: _NOT_DEEP}
     if not source.is_source:
-        missing |= dict.fromkeys(_OF_SOURCE, _NO_SOURCE)
+        is_started = isinstance(source.server, CommandEndpoint)
+        missing |= dict.fromkeys(_OF_SOURCE, _SOURCE_UNKNOWN if is_started else _NO_SOURCE)
     if isinstance(source.server, UrlEndpoint):
         missing[Authorization] = _PUBLIC
     else:
@@ -181,7 +202,7 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:
-        summarize = partial(scan_payload, target.catalog, target.plan, scanned.exposure)
+        summarize = partial(scan_payload, target, scanned)
         checked = run.judge(target, observed=scanned.observed, detail=detail, summarize=summarize)
         payload = checked.result.payload
         if payload.kind != "scan" or payload.trust is None:
@@ -206,12 +227,13 @@ def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
 
 
 def scan_payload(
-    catalog: Catalog, plan: Plan, exposure: Exposure, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
+    target: LoadedTarget, scanned: Scanned, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
 ) -> ScanPayload:
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
-    running = {rule.id for rule in plan.rules}
+    running = {rule.id for rule in target.plan.rules}
     left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
     unjudged = {**unjudged, **left_out, **dict.fromkeys(found.crashed, _CRASH)}
-    trust = trust_score(rules, found.scored, unjudged, exposure, plan.thresholds)
-    return ScanPayload(trust, graph_of(catalog))
+    trust = trust_score(rules, found.scored, unjudged, scanned.exposure, target.plan.thresholds)
+    source = "" if scanned.source is None else scanned.source.name
+    return ScanPayload(trust, graph_of(target.catalog), source)

@@ -138,6 +138,8 @@ def _target(result: TargetResult) -> Iterator[str]:
         yield f',\n"trust": {printable(encoded(scan.trust))}'
         if scan.graph is not None:
             yield f',\n"tool_graph": {printable(encoded(scan.graph))}'
+        if scan.source:
+            yield f',\n"source": {printable(encode(scan.source))}'
     if payload.kind == "check":
         yield f',\n"check": {printable(encode(_check_record(payload)))}'
     if result.not_judged is not None:
@@ -153,7 +155,6 @@ def _check_record(payload: CheckPayload) -> Record:
     return {
         "next": codec.encode(payload.edits),
         "framework": payload.framework,
-        "source": payload.source,
         "calls_tools": payload.proof is not None,
     }
 
@@ -365,7 +366,8 @@ def _read_payload(record: Record, timings: Record, command: str, at: str) -> Pay
 
 
 def _read_scan(record: Record, at: str) -> ScanPayload:
-    return ScanPayload(_member(Trust, record, "trust", at), _optional(ToolGraph, record, "tool_graph", at))
+    graph = _optional(ToolGraph, record, "tool_graph", at)
+    return ScanPayload(_member(Trust, record, "trust", at), graph, record.get("source", ""))
 
 
 def _read_check(record: Record, at: str) -> CheckPayload:
@@ -377,7 +379,6 @@ def _read_check(record: Record, at: str) -> CheckPayload:
         proof=ProvePayload(probes, matrix) if added["calls_tools"] else None,
         edits=decode(list[Edit], added["next"], f"{at}/check/next"),
         framework=added["framework"],
-        source=added["source"],
     )
 
 

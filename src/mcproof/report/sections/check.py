@@ -75,8 +75,8 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
         verdict, _, rest = trust_sentence(trust).partition(": ")
         yield Fact("trust", verdict, rest, TONES[trust.verdict], reasons)
     yield _promise_fact(result, payload)
-    if payload.source:
-        yield Fact("source", "", payload.source)
+    if payload.trust.source:
+        yield Fact("source", "", f"read too: {payload.trust.source}")
 
 
 def _client_fact(payload: CheckPayload) -> Fact:

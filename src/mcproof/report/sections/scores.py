@@ -101,10 +101,11 @@ def scan_document(result: TargetResult) -> Document:
     trust, graph = payload.trust, payload.graph
     verdict, _, rest = trust_sentence(trust).partition(":")
     counts = outcome_counts(trust)
+    read = f"; the source that it starts was read: {payload.source}" if payload.source else ""
     body: list[Block] = [
         Only((TEXT,), [Headline(verdict, f":{rest}", TONES[trust.verdict])]),
-        Only((TEXT,), [Sentence(counts, is_strong=False, has_gap=True)]),
-        Only((MARKDOWN,), [Sentence(f"{counts}.")]),
+        Only((TEXT,), [Sentence(f"{counts}{read}", is_strong=False, has_gap=True)]),
+        Only((MARKDOWN,), [Sentence(f"{counts}{read}.")]),
     ]
     if trust.reasons:
         body.append(Section("Why", [Bullets(trust.reasons)]))

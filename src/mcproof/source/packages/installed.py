@@ -135,6 +135,88 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
     return list(dict.fromkeys(found))
 
 
+def source_of_command(words: Sequence[str], directory: str | None) -> str | None:
+    """Return the file or folder with the source that a command starts; None if it is not on this machine.
+
+    It is a script, a module, or the package behind a console script, never more than its own package.
+    """
+    program, *rest = program_of(words) or [""]
+    folder = directory or os.curdir
+    script = _script(program, rest, folder)
+    if script is not None:
+        return script if script.endswith(_SCRIPTS) else _behind(script, folder)
+    if program == "uv" and rest[:1] == ["run"]:
+        options = (option for option in ("--directory", "--project") if option in rest[:-1])
+        below = [rest[rest.index(option) + 1] for option in options]
+        names = [word for word in rest[1:] if not word.startswith("-") and word not in below]
+        return _declared(names[0], os.path.join(folder, *below[:1])) if names else None
+    if _PYTHON.fullmatch(program) is not None and "-m" in rest[:-1]:
+        module = rest[rest.index("-m") + 1]
+        interpreter = _file_of(unwrapped(words)[0], folder)
+        sites = [] if interpreter is None else _sites_of(interpreter, program)
+        return _module_in([folder, os.path.join(folder, "src"), *sites], module)
+    is_launcher = program in RUNNERS or _INTERPRETERS.fullmatch(program) is not None
+    file = None if is_launcher or not program else _file_of(unwrapped(words)[0], folder)
+    return None if file is None else _behind(file, folder)
+
+
+def _file_of(word: str, folder: str) -> str | None:
+    """Return the file of a program: as named, or on the path."""
+    path = os.path.join(folder, word) if os.path.dirname(word) else shutil.which(word)
+    return path if path is not None and os.path.isfile(path) else None
+
+
+def _sites_of(path: str, program: str) -> list[str]:
+    """Return the folders with the packages that a program sees."""
+    prefixes = [escape(prefix) for prefix in _prefixes(path, program)]
+    return [site for prefix in prefixes for name in _SITES for site in glob(f"{prefix}/lib/python3*/{name}")]
+
+
+def _behind(path: str, folder: str) -> str | None:
+    """Return the package behind an installed console script, of Python or of npm."""
+    program = program_name(path)
+    for site in _sites_of(path, program):
+        for distribution in distributions_in(site):
+            entry = _entry_of(program, distribution.text("entry_points.txt"))
+            if entry and (found := _module_in([site, *editable_folders(distribution)], entry)) is not None:
+                return found
+    launched = os.path.realpath(path)
+    return launched if launched.endswith(_SCRIPTS) else _declared(program, folder)
+
+
+def _entry_of(program: str, text: str) -> str:
+    """Return the module that a script of a distribution runs; empty if it has no such script."""
+    scripts = text.partition("[console_scripts]")[2].partition("\n[")[0]
+    found = re.search(rf"(?m)^{re.escape(program)}\s*=\s*([\w.]+)", scripts)
+    return "" if found is None else found[1]
+
+
+def _declared(program: str, folder: str) -> str | None:
+    """Return the package behind a script that the project of a folder declares."""
+    project = read_toml(os.path.join(folder, "pyproject.toml"))
+    entry = nested_table(project, "project", "scripts").get(program)
+    module = entry.partition(":")[0] if isinstance(entry, str) else ""
+    return _module_in([folder, os.path.join(folder, "src")], module) if module else None
+
+
+def _module_in(folders: Iterable[str], module: str) -> str | None:
+    """Return the package of a module, or its file if it is in none, in the first folder that has it."""
+    top = module.partition(".")[0]
+    for folder in folders:
+        package = os.path.join(folder, top)
+        if os.path.isdir(package):
+            return package
+        if os.path.isfile(f"{package}.py"):
+            return f"{package}.py"
+    return None
+
+
+def editable_folders(distribution: Distribution) -> list[str]:
+    """Return the folders that an editable installation adds to the path, of its project alone."""
+    found = re.search(r'"url":\s*"file://([^"]+)"', distribution.text("direct_url.json"))
+    return [] if found is None else [found[1], os.path.join(found[1], "src")]
+
+
 def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
     """Return the script that a command runs: a source file, or for an interpreter any file or Node package."""
     is_interpreter = _INTERPRETERS.fullmatch(program) is not None
