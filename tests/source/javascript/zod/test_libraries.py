@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,19 +11,22 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from mcproof.source.javascript import render
 from mcproof.source.javascript.values import UNDEFINED, Unknown
 from mcproof.source.javascript.zod.converter import Options, Zod3Converter
 from mcproof.source.javascript.zod.emitters import Emitter, input_schema
 from mcproof.source.javascript.zod.generator import Zod4Generator
 from mcproof.source.javascript.zod.parts import RenderedSchema, UnknownParts, UnrepresentableError
+from source.javascript.sources import SERVER, project
 
-from .expressions import Evaluation, Expression
+from .expressions import Evaluation, Expression, Program
 from .libraries import VERSIONS, answers, installed
+from .rebuilding import rebuilt
 from .strategies import objects
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.slow
 
@@ -115,10 +119,8 @@ const listed = async (schema) => strictJsonSchema(await toJsonSchema(schema));
 SERVERS: dict[str, tuple[str, str, int, Emitter]] = {
     "sdk 1, zod 3": ("zod/v3", SDK1, 3, Emitter(version=(1, 32, 2), zod=(3, 25, 76))),
     "sdk 1, zod 4.6": ("zod", SDK1, 4, Emitter(version=(1, 32, 2), zod=(4, 6, 7))),
-    "sdk 1, zod 4.3": ("zod43", SDK1, 4, Emitter(version=(1, 32, 2), zod=(4, 3, 6))),
     "sdk 2, zod 4.4": ("zod44", SDK2, 4, Emitter(version=(2, 4, 0), zod=(4, 4, 3))),
     "fastmcp, zod 4.6": ("zod", FASTMCP, 4, Emitter("fastmcp", (4, 20, 16), zod=(4, 6, 7))),
-    "fastmcp, zod 4.1": ("zod41", FASTMCP, 4, Emitter("fastmcp", (4, 20, 16), zod=(4, 1, 13))),
     "fastmcp, zod 3": ("zod/v3", FASTMCP, 3, Emitter("fastmcp", (4, 20, 16), zod=(3, 25, 76))),
 }
 
@@ -139,6 +141,56 @@ def test_a_server_lists_what_is_derived(folder: pathlib.Path, name: str) -> None
                 pytest.fail(f"{schema}\nthe server: {text}\nmcproof: {json.dumps(ours.json)}", pytrace=False)
 
     check()
+
+
+@pytest.mark.parametrize(("major", "package", "version"), [(3, "zod/v3", "3.25.76"), (4, "zod", "4.6.7")])
+def test_a_file_is_read_as_its_server_lists_it(
+    folder: pathlib.Path, tmp_path: pathlib.Path, major: int, package: str, version: str
+) -> None:
+    """Schemas are read from a file. What was read of zod 4 is made again for the real library: a second judge."""
+    imports = f"import {{ z }} from '{package}';{SDK1}"
+
+    @FEW
+    @given(st.lists(objects(major), min_size=BATCH, max_size=BATCH))
+    def check(schemas: list[Expression]) -> None:
+        theirs = answers(folder, imports, schemas, "await listed(schema)")
+        programs = [Program(f"s{index}") for index in range(len(schemas))]
+        names = [program.name(schema) for program, schema in zip(programs, schemas, strict=True)]
+        lines = [line for program in programs for line in program.lines]
+        lines += [
+            f'server.registerTool("tool{index}", {{ inputSchema: {name} }}, async () => ({{ content: [] }}));'
+            for index, name in enumerate(names)
+        ]
+        declared = {"@modelcontextprotocol/sdk": "1.32.2", "zod": version}
+        with recorded_schemas() as read:
+            source = project(tmp_path / "project", {"index.js": SERVER + "\n".join(lines)}, dependencies=declared)
+        served = [tool.get("inputSchema") for tool in source.document["tools"]]
+        for schema, ours, text in zip(schemas, served, theirs, strict=True):
+            expected = json.loads(text)
+            if "error" not in expected and ours != expected:
+                pytest.fail(f"{schema}\nthe server: {text}\nmcproof: {json.dumps(ours)}", pytrace=False)
+        again = (
+            [] if major == 3 else answers(folder, imports, [rebuilt(schema) for schema in read], "await listed(schema)")
+        )
+        for schema, text, other in zip(schemas, theirs, again, strict=False):
+            if text != other:
+                pytest.fail(f"{schema}\nthe server: {text}\nrebuilt: {other}", pytrace=False)
+
+    check()
+
+
+@contextlib.contextmanager
+def recorded_schemas() -> Iterator[list[Any]]:
+    """The schemas that are asked for their JSON Schema meanwhile, in their order."""
+    schemas: list[Any] = []
+
+    def recorded(schema: Any, emitter: Emitter) -> Any:
+        schemas.append(schema)
+        return input_schema(schema, emitter)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(render.SCHEMAS, "inputSchema", recorded)
+        yield schemas
 
 
 def test_a_tool_without_a_schema_lists_what_the_server_lists(folder: pathlib.Path) -> None:

@@ -70,6 +70,11 @@ def test_a_default_of_the_environment_is_the_one_without_it(tmp_path: Path) -> N
     assert schema["required"] == ["host"]  # zod 3 does not accept a missing default
 
 
+def test_a_default_may_be_computed(tmp_path: Path) -> None:
+    schema = schema_of(tmp_path, '{ berth: z.string().default(() => ["a", "b"].join("-")) }')
+    assert schema["properties"]["berth"] == {"type": "string", "default": "a-b"}
+
+
 def test_members_that_a_compiler_copies_by_descriptors_are_read(tmp_path: Path) -> None:
     before = "const add = (one, two) => Object.defineProperties(one, Object.getOwnPropertyDescriptors(two));"
     schema = schema_of(tmp_path, "add({ berth: z.string() }, { length: z.number() })", before)

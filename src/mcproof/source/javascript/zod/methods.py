@@ -92,12 +92,11 @@ def _is_check(schema: ZodSchema, name: str) -> bool:
 
 def computed(value: Value, call: Call) -> Value:
     """A default: a value, or what a function returns."""
-    is_plain = (
-        value is None
-        or value is UNDEFINED
-        or isinstance(value, str | bool | int | float | JsArray | JsObject | Unknown | BigInt | JsRegExp | ZodSchema)
-    )
-    return value if is_plain else call(value, [])
+    is_data = value is None or value is UNDEFINED or isinstance(value, DATA)
+    return value if is_data and not getattr(value, "is_callable", False) else call(value, [])
+
+
+DATA = (str, bool, int, float, JsArray, JsObject, Unknown, BigInt, JsRegExp, ZodSchema)
 
 
 def entries_of(value: Value) -> tuple[dict[str, Value], bool]:

@@ -116,6 +116,8 @@ def as_json(value: Value, depth: int = 0) -> Any:
     if isinstance(value, JsArray):
         items = [as_json(item, depth + 1) for item in value.items]
         return [None if item is UNDEFINED else item for item in items]
+    if getattr(value, "is_callable", False):
+        return UNDEFINED
     if isinstance(value, JsObject):
         members = {name: as_json(member, depth + 1) for name, member in value.members.items()}
         return {name: member for name, member in members.items() if member is not UNDEFINED}
