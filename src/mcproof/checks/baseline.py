@@ -90,6 +90,7 @@ class Baseline:
 
         try:
             with open(file, encoding="utf-8-sig") as stream:
+                # One more than allowed, so that a file that is too large is noticed.
                 text = stream.read(LARGEST + 1)
         except FileNotFoundError:
             raise InputError("no such baseline; `--update-baseline` creates it", file=file) from None
@@ -125,6 +126,7 @@ class Baseline:
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
             entry = BaselineEntry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
             if suppressions[number] is not None:
+                # An ignored finding stays in the baseline: the ignore may go again.
                 self._suppressed_elsewhere.add(entry.key)
                 continue
             self._current[entry.key] = entry
@@ -227,6 +229,7 @@ def _entries(value: Any, file: str) -> list[BaselineEntry]:
 
 def _document(entries: Iterable[BaselineEntry]) -> str:
     """The text of a baseline: one entry per line, sorted for small diffs."""
+    # Sorted, with one line for each: so that two branches that accept findings can be merged.
     lines = ",\n".join(json.dumps(entry._asdict()) for entry in sorted(entries))
     listed = f"[\n{lines}\n]" if lines else "[]"
     return f'{{"schema_version": {SCHEMA_VERSION}, "kind": "{KIND}",\n"entries": {listed}}}\n'

@@ -186,6 +186,7 @@ def check(
         run.check(part, item)
         if isinstance(part, Tool):
             part.release_tree()
+    # Last, since every other rule may have added one; a crash of the rule about crashes is not reported again.
     for crash in list(run.crashes.values()):
         run.check(crash, catalog.server)
     return run.findings if catalog.source is None else [found for found in run.findings if not _is_guess(found)]

@@ -135,6 +135,8 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     numbered: two tools of one name stay distinct, as do three branches of a union. A finding that summarises an item is
     identified by everything it summarises, not by its pointer, so one more problem changes its identity.
     """
+    # Twins are told apart by their number, which only changes if one of them goes: docs/decisions/0006-finding-
+    # identity.md.
     seen: dict[tuple[str, ...], int] = {}
     result = []
     for finding in findings:
@@ -142,6 +144,7 @@ def fingerprints(findings: list[Finding]) -> list[str]:
         sums_up = finding.rule.traits.sums_up
         pointer = sums_up(finding.evidence) if sums_up is not None and finding.evidence is not None else None
         if pointer is None:
+            # An index changes when an entry is put before it, and the finding would count as a new one.
             pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))
         key = (finding.rule.id, item.kind, item.given_name, pointer, finding.parameter or "")
         twin = seen[key] = seen.get(key, -1) + 1
@@ -151,6 +154,7 @@ def fingerprints(findings: list[Finding]) -> list[str]:
 
 def identity_of(*parts: str) -> str:
     """A short hash of a combination of texts."""
+    # Here, as a run that asks for no identities need not load it.
     from hashlib import sha256
 
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -315,6 +319,7 @@ def group_by_fault(findings: Iterable[ReportedFinding]) -> list[FindingGroup]:
         rule = each.rule
         equivalent = rule.same_as or (rule.id if rule.id in repeated else None)
         shared = faults.get(rule.id) or (equivalent and faults.get(equivalent)) or equivalent
+        # What one fault looks like to several rulesets is one thing to repair, so people see it once.
         groups.setdefault((number,) if shared is None else (shared, each.item_pointer, each.pointer), []).append(each)
     result = []
     for members in groups.values():

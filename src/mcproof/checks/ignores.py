@@ -189,6 +189,8 @@ def apply_comments(
                 needed.add(comment)
                 result[at] = result[at] or comment.suppression
                 break
+    # A comment at the wrong place and one that is not needed any more are corrected differently, so both are told
+    # apart.
     located = {comment for scoped in about.values() for comment, _ in scoped}
     ids = {rule.id for rule in running}
     for comment in comments:
@@ -309,6 +311,7 @@ def _parsed(
     shown = _cropped(word if opening is None else f"{word}[{listed}{closing}")
     comment = IgnoreComment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
     if word not in (IGNORE, IGNORE_FILE):
+        # Comments are texts of strangers: whatever is compared or repeated is cropped first.
         hint = nearest(word[:LONGEST_WORD], [IGNORE, IGNORE_FILE])
         if hint or opening or rest.startswith("="):  # otherwise an ordinary sentence that starts with our name
             there_are = f"`{IGNORE}` or `{IGNORE_FILE}`"
@@ -316,6 +319,7 @@ def _parsed(
         return None
     if opening is None:
         first = rest.split(maxsplit=1)[0].strip(",:;") if rest.strip() else ""
+        # The usual mistake: it reads like a suppression of one rule, and would suppress all of them.
         if _is_id(first):
             message = f"`{word} {first}` suppresses nothing; rules are named in brackets: `{word}[{first}]`"
             _notice(tracker, comment, message, kind="bad-ignore")
@@ -375,4 +379,5 @@ def _notice(tracker: IgnoreTracker, comment: IgnoreComment, message: str, kind: 
     """Record what is wrong with a comment, unless another target needs it."""
     if len(tracker.notices) < MOST_NOTICES:
         key = _key(comment.file, comment.line, comment.shown if kind == "unused-ignore" else message)
+        # A file can belong to several targets, so the first one that needs a comment clears it for all.
         tracker.notices.setdefault(key, IgnoreNotice(kind, message, comment.file, comment.line))

@@ -53,6 +53,8 @@ def number_twins(findings: Sequence[Finding]) -> dict[int, int]:
     for indices in alike.values():
         if len(indices) > 1:
             for twins in _by_content(findings, indices, written):
+                # Two alike findings about one tool are two places to repair; only what several tools carry is one
+                # definition.
                 if len({findings[at].item.pointer for at in twins}) > 1:
                     latest += 1
                     numbers |= dict.fromkeys(twins, latest)
@@ -148,6 +150,8 @@ def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: boo
     for at, near in given.items():
         spans[at] = near
     anchors = [start if key < 0 else key for key, start, _ in spans]
+    # In the order of the text, as lines and columns are counted in one pass over it: docs/decisions/0016-positions-
+    # on-demand.md.
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     for at, (line, column) in zip(order, document.positions([anchors[at] for at in order]), strict=True):
         near_code = findings[at].near
@@ -183,6 +187,7 @@ def _fix_of(catalog: Catalog, finding: Finding, file: str, edit: FileEdit | None
     if catalog.source is not None:
         from mcproof.checks.fixes.source import may_be_fixed
 
+        # A fix that is offered and then refused would be worse than none.
         if not may_be_fixed(catalog.source, finding):
             return None
     change = edit.change if edit is not None and edit.file == file else None
@@ -360,6 +365,7 @@ class SourceLines:
 
             try:
                 with open(file, "rb") as data:
+                    # As Python reads it: columns must be those that the author sees.
                     encoding, _ = tokenize.detect_encoding(data.readline)
                 with open(file, encoding=encoding, errors="replace", newline="") as text:
                     self._lines[file] = text.read().splitlines(keepends=True)

@@ -218,11 +218,13 @@ class Rule:
 
         changed = copy(self)
         changed.severity, changed.level = severity, level_of(severity)
+        # Not shared with the copy, whose variants have another severity.
         changed._variants = {}
         return changed
 
     def for_problem(self, severity: str | None, same_as: str | None) -> Rule:
         """The rule as it reports a problem with its own severity or equivalent; a user's severity comes first."""
+        # What a user decides about a rule holds for all that it reports.
         if severity is None or self._is_severity_chosen:
             severity = self.severity
         same_as = same_as or self.same_as
@@ -330,6 +332,8 @@ def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
     With `in_lint`, only those that `lint` runs by default; modules that have none of them are not imported.
     """
     for ruleset in rulesets:
+        # Imported on demand: most runs use a few of the rulesets, and a rule registers itself when its module is
+        # imported.
         package = import_module(f"{_RULESETS_PACKAGE}.{ruleset}")
         for name in () if in_lint else getattr(package, "NOT_IN_LINT", ()):
             import_module(name)
@@ -385,6 +389,7 @@ def choose_rules(
     companions = {
         rule: rule.traits.accompanies in running for rule in rules_of("catalog") if rule.traits.accompanies is not None
     }
+    # A rule that reports where checks fell short says nothing without those checks.
     kept = [each for each in chosen if companions.get(each, True) or each in selected]
     kept += [each for each, wanted in companions.items() if wanted and each not in kept]
     return [each for each in kept if each.id not in ignored]

@@ -145,6 +145,7 @@ class WorkerPool:
 
     async def _has_started(self, session: Session) -> bool:
         """Start a server, unless all work is done before that. It may not allow a further process."""
+        # The second process shows whether a server allows several; the others wait for what it finds out.
         is_second = not self._has_second
         self._has_second = True
         waiting = asyncio.sleep(self._start_delay) if is_second else self._second.wait()
@@ -175,6 +176,8 @@ class WorkerPool:
         """Work until there is no more; pending requests are given up soon after the time limit."""
         left = self._limit.left
         try:
+            # With some grace: the last response may just be on its way, and to cut it would leave the server in an
+            # unknown state.
             async with asyncio.timeout(None if left is None else max(0.0, left) + GRACE):
                 await work(session)
         except TimeoutError:

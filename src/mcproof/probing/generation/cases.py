@@ -67,6 +67,7 @@ def deterministic_cases(
     start = base if is_given else builder.arguments().value
     seen: set[str] = set()
     for case in _all_cases(builder, start, is_given=is_given, structural=structural):
+        # A case is only sent if the validator agrees: a server must never be blamed for a mistake of the generator.
         is_confirmed = oracle.accepts(case.arguments) if case.is_valid else oracle.rejects(case.arguments)
         if not is_confirmed or json_size(case.arguments) > MAX_CASE_SIZE:
             continue
@@ -235,6 +236,7 @@ class Sampler:
         """Draw a case; None if the attempt failed."""
         if self._strategy is None or self._base is None:
             return None
+        # Half of the calls are valid: code behind the validation is only reached by those.
         if not self._mutations or random.random() < 0.5:
             arguments = self._draw_arguments(random, self._strategy)
             return None if arguments is None else GeneratedCase(arguments, True, "valid, random")
@@ -246,6 +248,8 @@ class Sampler:
             self._compiler.remaining_containers = MAX_CONTAINERS
             arguments = strategy(random, 0)
             if self._oracle.accepts(arguments) and json_size(arguments) <= MAX_CASE_SIZE:
+                # What the user gives, such as the name of a real record, lets calls reach further than random values
+                # do.
                 if self._has_given_base and random.random() < 0.5:
                     mixed = {**self._base, **arguments} if self._base is not None else arguments
                     return mixed if self._oracle.accepts(mixed) else arguments
@@ -269,6 +273,7 @@ class Sampler:
         except _INAPPLICABLE:
             mutated = point.mutated(mutation)
         description, is_lenient = mutation.description, mutation.is_lenient
+        # A second fault at another place now and then, since a server may stop at the first that it notices.
         if random.random() < 0.15:
             other_point, other, _ = self._draw_mutation(random)
             if not _is_at_or_below(point.path, other_point.path):

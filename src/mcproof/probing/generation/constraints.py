@@ -122,6 +122,7 @@ _DATE_FORMAT = re.compile("|".join(_DATE_FORMATS), re.IGNORECASE)
 class _Mergeable:
     def copy(self) -> Self:
         """Copy these constraints, so that the copy can be narrowed independently."""
+        # What is nested is copied, too: else narrowing one branch of a union would narrow the others.
         other = object.__new__(type(self))
         other.__dict__.update(
             {
@@ -402,6 +403,7 @@ class ValueConstraints(_Mergeable):
         if type(examples) is list and examples:
             self.examples.append(examples[0])
         description = schema.get("description")
+        # What an author quotes is likely to exist on the server, so a call with it is more likely to succeed.
         if not self.examples and schema.get("type") == "string" and type(description) is str:
             described = description[:_MAX_DESCRIPTION]
             if (example := _QUOTED_EXAMPLE.search(described)) is not None:

@@ -98,6 +98,7 @@ def with_change(root: Any, path: Path, change: Callable[[Any], Any]) -> Any:
     """Return a copy in which the value at a path is changed; everything beside the path is shared."""
     if not path:
         return change(root)
+    # Only the containers on the way are copied: a campaign makes thousands of variants of large arguments.
     copy = root.copy()
     parent = copy
     for token in path[:-1]:
@@ -353,6 +354,7 @@ def resized_array(array: list[Any], length: int, *, distinct: bool) -> list[Any]
     first = array[0]
     if not distinct:
         return array + [first] * (length - len(array))
+    # Only integers and texts can be varied without knowing the schema of the items.
     if type(first) is int:
         highest = max(item for item in array if type(item) is int)
         return array + [highest + number for number in range(1, length - len(array) + 1)]
@@ -450,77 +452,27 @@ def _quoted(value: Any) -> str:
 
 
 INTERESTING_STRINGS: tuple[str, ...] = (
-    "",
-    "a",
-    "mcproof",
-    "Hello, world",
-    " ",
-    "  padded  ",
-    "line\nbreak",
-    "tab\there",
-    "\r\n",
-    "\x00",
-    "\x1b[31mred\x1b[0m",
-    "\"quoted\" and 'quoted'",
-    "back\\slash",
-    "`whoami`",
-    "$(id)",
-    "; echo mcproof #",
-    "| cat",
-    "&& true",
-    "../../../../etc/passwd",
-    "/etc/hosts",
-    "C:\\Windows\\system32",
-    "file:///etc/hosts",
-    "http://localhost:1/",
-    "https://example.com/?q=a&b=%00#c",
-    "' OR '1'='1",
-    "1; DROP TABLE users; --",
-    '") OR 1=1 --',
-    "%s%s%n%x",
-    "{0.__class__}",
-    "${jndi:x}",
-    "{{7*7}}",
-    "<script>alert(1)</script>",
-    "<!-- -->",
-    "]]>",
-    "null",
-    "undefined",
-    "NaN",
-    "true",
-    "0",
-    "-1",
-    "1e309",
-    "9007199254740993",
-    "[]",
-    "{}",
-    '{"a": 1}',
-    "Grüße",
-    "世界",
-    "🌍👩‍👩‍👧‍👦",
-    "e\u0301",
-    "\u202eright to left",
-    "\ufeffmarked",
-    "\u200b",
-    "İstanbul",
-    "ß",
-    "Ω≈ç√∫",
-    "مرحبا",
-    "*.*",
-    "^(a+)+$",
-    "--help",
-    "-",
-    "#",
-    "?",
-    "%",
-    "%00",
-    "2024-01-01",
-    "123e4567-e89b-42d3-a456-426614174000",
-    "user@example.com",
-    "a" * 255,
-    "a" * 256,
-    "x" * 2_000,
-    "é" * 1_000,
+    *("", "a", "mcproof", "Hello, world"),
+    # whitespace, line ends and control characters, which end up in logs, headers and terminals
+    *(" ", "  padded  ", "line\nbreak", "tab\there", "\r\n", "\x00", "\x1b[31mred\x1b[0m"),
+    # quoting, and what a shell would run if a server passed it on
+    *("\"quoted\" and 'quoted'", "back\\slash", "`whoami`", "$(id)", "; echo mcproof #", "| cat", "&& true"),
+    # paths and addresses that lead out of where a tool should stay
+    *("../../../../etc/passwd", "/etc/hosts", "C:\\Windows\\system32", "file:///etc/hosts"),
+    *("http://localhost:1/", "https://example.com/?q=a&b=%00#c"),
+    # texts that become part of SQL, of formats, of templates and of markup
+    *("' OR '1'='1", "1; DROP TABLE users; --", '") OR 1=1 --'),
+    *("%s%s%n%x", "{0.__class__}", "${jndi:x}", "{{7*7}}", "<script>alert(1)</script>", "<!-- -->", "]]>"),
+    # values of other types in writing, which lenient code converts
+    *("null", "undefined", "NaN", "true", "0", "-1", "1e309", "9007199254740993", "[]", "{}", '{"a": 1}'),
+    # other scripts, characters of several code points, marks of direction, letters that change length in lower case
+    *("Grüße", "世界", "🌍👩‍👩‍👧‍👦", "e\u0301", "\u202eright to left", "\ufeffmarked", "\u200b", "İstanbul", "ß"),
+    *("Ω≈ç√∫", "مرحبا"),
+    # patterns, and words that are options or separators elsewhere
+    *("*.*", "^(a+)+$", "--help", "-", "#", "?", "%", "%00"),
+    *("2024-01-01", "123e4567-e89b-42d3-a456-426614174000", "user@example.com"),
+    # at and beyond common limits of columns and buffers
+    *("a" * 255, "a" * 256, "x" * 2_000, "é" * 1_000),
 )
 """Strings that programs mishandle: other scripts, control characters, shell, SQL and template syntax."""
 
@@ -532,17 +484,7 @@ INTERESTING_INTEGERS: tuple[int, ...] = (
     *(2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64),
 )
 INTERESTING_FLOATS: tuple[float, ...] = (
-    0.5,
-    -0.5,
-    0.1,
-    1.5,
-    1e-9,
-    5e-324,
-    3.141592653589793,
-    1e21,
-    -1e21,
-    1e308,
-    123456.789,
+    *(0.5, -0.5, 0.1, 1.5, 1e-9, 5e-324, 3.141592653589793, 1e21, -1e21, 1e308, 123456.789),
 )
 ANY_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 0.5, 2**53, "", "a", "世界"),

@@ -22,41 +22,23 @@ _LINE_TERMINATORS: Ranges = ((10, 10), (13, 13), (0x2028, 0x2029))
 _LETTERS: Ranges = ((97, 122), (65, 90), (0xE0, 0xF6), (0x3B1, 0x3C9))
 _PUNCTUATION: Ranges = ((45, 47), (33, 35), (37, 42), (44, 44), (58, 59), (63, 64), (91, 93), (95, 95))
 _SYMBOLS: Ranges = ((36, 36), (43, 43), (60, 62), (94, 94), (96, 96), (124, 124), (126, 126))
+# For each property only the characters that are likely to be meant: a text of these matches what the pattern allows,
+# and the complement of a property is limited to ASCII, where the lists are complete.
 _PROPERTIES: dict[str, Ranges] = {
-    "L": _LETTERS,
-    "Letter": _LETTERS,
-    "Alphabetic": _LETTERS,
-    "Alpha": _LETTERS,
-    "Ll": ((97, 122),),
-    "Lowercase_Letter": ((97, 122),),
-    "Lowercase": ((97, 122),),
-    "Lu": ((65, 90),),
-    "Uppercase_Letter": ((65, 90),),
-    "Uppercase": ((65, 90),),
-    "N": DIGITS,
-    "Nd": DIGITS,
-    "Number": DIGITS,
-    "digit": DIGITS,
-    "Decimal_Number": DIGITS,
-    "P": _PUNCTUATION,
-    "Punctuation": _PUNCTUATION,
+    **dict.fromkeys(("L", "Letter", "Alphabetic", "Alpha"), _LETTERS),
+    **dict.fromkeys(("Ll", "Lowercase_Letter", "Lowercase"), ((97, 122),)),
+    **dict.fromkeys(("Lu", "Uppercase_Letter", "Uppercase"), ((65, 90),)),
+    **dict.fromkeys(("N", "Nd", "Number", "digit", "Decimal_Number"), DIGITS),
+    **dict.fromkeys(("P", "Punctuation"), _PUNCTUATION),
+    **dict.fromkeys(("S", "Symbol"), _SYMBOLS),
+    **dict.fromkeys(("Z", "Zs", "Space_Separator", "White_Space"), ((32, 32),)),
+    **dict.fromkeys(("M", "Mn"), ((0x300, 0x36F),)),
+    **dict.fromkeys(("C", "Cc"), ((1, 31),)),
+    **dict.fromkeys(("Emoji", "Emoji_Presentation", "Extended_Pictographic"), ((0x1F600, 0x1F64F),)),
     "Pd": ((45, 45),),
     "Pc": ((95, 95),),
-    "S": _SYMBOLS,
-    "Symbol": _SYMBOLS,
     "Sc": ((36, 36),),
     "Sm": ((43, 43), (60, 62)),
-    "Z": ((32, 32),),
-    "Zs": ((32, 32),),
-    "Space_Separator": ((32, 32),),
-    "White_Space": ((32, 32),),
-    "M": ((0x300, 0x36F),),
-    "Mn": ((0x300, 0x36F),),
-    "C": ((1, 31),),
-    "Cc": ((1, 31),),
-    "Emoji": ((0x1F600, 0x1F64F),),
-    "Emoji_Presentation": ((0x1F600, 0x1F64F),),
-    "Extended_Pictographic": ((0x1F600, 0x1F64F),),
     "ASCII": ((97, 122), (0, 96), (123, 127)),
     "Any": ((97, 122), (0, 96), (123, 0xD7FF), (0xE000, _MAX_CODE_POINT)),
     "Latin": ((97, 122), (65, 90)),
@@ -200,6 +182,7 @@ class _Parser:
         if not (low.isascii() and low.isdigit()) or (high and not (high.isascii() and high.isdigit())):
             return None
         self.at = end + 1
+        # Bounded before anything is repeated: `a{999999999}` must not take memory.
         minimum = min(int(low), _MAX_REPETITIONS)
         if not comma:
             return minimum, minimum

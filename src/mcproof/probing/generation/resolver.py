@@ -172,6 +172,7 @@ class ConstraintResolver:
             constraints = constraints.copy()
             while constraints.unions and not constraints.is_unsatisfiable:
                 self._merge(constraints, constraints.unions.pop()[0])
+        # Unions multiply: ten with ten branches each are ten billion choices, so the number tried is bounded.
         if constraints.is_unsatisfiable or budget[0] <= 0:
             return
         if not constraints.unions:
@@ -237,6 +238,7 @@ class ConstraintResolver:
             constraints.needs_validation = True
             holds = self._cached(schema, "if", {"allOf": [schema["if"], schema.get("then", True)]})
             fails = self._cached(schema, "else", {"not": schema["if"], "allOf": [schema.get("else", True)]})
+            # The branch without further demands comes first: it has the simpler values.
             constraints.unions.append([fails, holds] if "then" in schema else [holds, fails])
 
     def _merge_dependencies(self, constraints: ValueConstraints, schema: dict[str, Any]) -> None:

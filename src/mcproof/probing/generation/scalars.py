@@ -138,6 +138,7 @@ def _compiled(pattern: str) -> tuple[RegexNode | None, Callable[[str], bool] | N
 
     is_match: Callable[[str], bool] | None = None
     try:
+        # The tree only proposes texts: whether one matches is decided by the validator, which judges the calls later.
         is_match = jsonschema_rs.Draft202012Validator({"pattern": pattern}).is_valid
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -471,6 +472,7 @@ def _common_multiple(multiples: list[Any], *, integers: bool) -> Fraction | None
         steps.append(Fraction(1))
     if not steps:
         return None
+    # As fractions, because multiples of 0.1 are not exact as floats: 0.3 would not be a multiple of it.
     result = steps[0]
     for other in steps[1:]:
         denominator = lcm(result.denominator, other.denominator)

@@ -61,6 +61,7 @@ class StrategyCompiler:
         if compiled is not None:
             return compiled
 
+        # Compiled when it is first drawn from, since a recursive schema would be compiled without end.
         def compile_first(random: Random, depth: int) -> Any:
             strategy = self._strategies[key]
             # It may have been compiled since this function was handed out.
@@ -97,6 +98,7 @@ class StrategyCompiler:
         """Limit the depth and number of containers."""
 
         def draw(random: Random, depth: int) -> Any:
+            # Recursive schemas draw ever more containers; from here on the smallest value ends each branch.
             if depth >= _MAX_DEPTH or self.remaining_containers <= 0:
                 return fallback
             self.remaining_containers -= 1
@@ -171,6 +173,7 @@ class StrategyCompiler:
         def draw(random: Random, depth: int) -> Any:
             drawn = {name: strategy(random, depth + 1) for name, strategy in required_strategies}
             if count:
+                # One number decides about all optional properties, a bit for each.
                 chosen = random.getrandbits(count)
                 if random.random() < 0.5:  # few properties as often as many
                     chosen &= random.getrandbits(count)
@@ -184,6 +187,8 @@ class StrategyCompiler:
             if add_undeclared is not None and random.random() < 0.15:
                 add_undeclared(random, depth, drawn)
             if len(drawn) < fewest and filler is not None:
+                # Some objects are only complete with names that no property declares; the smallest valid object has
+                # them.
                 return {**deep_copy(filler), **drawn}
             return drawn
 
@@ -278,6 +283,7 @@ def _strings(constraints: StringConstraints, is_valid: Callable[[Any], bool], *,
     samples = [text for text in dict.fromkeys(_sample_strings(constraints)) if is_valid(text)]
     if not samples:
         return None
+    # Random letters would hardly ever fit these, so only texts that are known to be valid are drawn.
     if constraints.patterns or constraints.formats or only_samples or shortest > 200:
         return _sampled_from(samples)
     count, letters = len(samples), len(ALPHABET)
@@ -326,6 +332,7 @@ def _integers(
     high = max(low, 0) + 2**31 if constraints.maximum is None else int(constraints.maximum) - 1
     if high <= low:
         return _sampled_from(samples)
+    # Beyond 2**52, `random()` has fewer digits than the range, and the last digits would never vary.
     count, span = len(samples), min(high - low, 2**52)
 
     def draw(random: Random, _depth: int) -> Any:

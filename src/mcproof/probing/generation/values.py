@@ -90,6 +90,7 @@ class ValueBuilder:
         self.resolver = ConstraintResolver(schema, oracle)
         self.root: Schemas = (schema, _OBJECT)
         self._smallest: dict[tuple[int, ...], SizedValue | None] = {}
+        # A schema that contains itself would need its own value first; whoever asks meanwhile takes another branch.
         self._in_progress: set[tuple[int, ...]] = set()
         self._effort = _MAX_EFFORT
         self._abandoned = 0
@@ -137,6 +138,8 @@ class ValueBuilder:
                     return
                 if constraints.excluded_values and candidate.value in constraints.excluded_values:
                     continue
+                # The validator has the last word: constraints may be wider than the schemas that they were merged
+                # from.
                 if candidate.size <= MAX_SIZE and self.resolver.is_valid(candidate.value, schemas):
                     yield candidate
 
@@ -199,6 +202,7 @@ class ValueBuilder:
             return
         yield smallest
         optional = [name for name in constraints.declared_names() if name not in smallest.value]
+        # A schema may demand one of several optional properties in a way that only the validator sees.
         for name in optional[:12]:
             larger = self._object(constraints, constraints.with_dependencies([*required, name]))
             if larger is not None:
@@ -281,6 +285,8 @@ class ValueBuilder:
         yield from constraints.declared_names()
         for subschemas in constraints.subschemas:
             for pattern in subschemas.patterns:
+                # A pattern may exclude the simplest match elsewhere in the schema, so further ones are made, always
+                # the same.
                 random = seeded_random(0)
                 for number in range(20):
                     name = matching_string(pattern, random=random if number else None)
@@ -294,6 +300,7 @@ class ValueBuilder:
 
     def _arrays(self, constraints: ArrayConstraints) -> Iterator[SizedValue]:
         """Yield arrays, the shortest first."""
+        # Items that `contains` demands may be the same, so the sum is only the length that suffices for certain.
         contained = sum(demand.minimum for demand in constraints.contains)
         shortest = max([constraints.min_items, *(demand.minimum for demand in constraints.contains)])
         longest = _MAX_ITEMS if constraints.max_items is None else min(constraints.max_items, _MAX_ITEMS)

@@ -90,6 +90,7 @@ class ToolRun:
     def is_superfluous(self, position: int) -> bool:
         """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
         case = self.probes.cases[position]
+        # Only earlier ones count, so that the result does not depend on which worker was faster.
         lost, broken = _losses(sent for at, sent in self.sent.items() if at < position)
         return _is_lost(lost) or (isinstance(case, ProbeCase) and bool(case.keyword) and case.promise in broken)
 
@@ -209,8 +210,10 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         self._waiting.extend(permission for permission in granted if not permission.is_forced)
         forced = [permission for permission in granted if permission.is_forced]
         try:
+            # First and alone: they use connections of their own, and a server may end with them.
             await self._in_time(self._probe_server)
             await all_of(*self._pool.jobs(self._work))
+            # Tools that may change something come last, when all others have been judged on an untouched server.
             if forced and not self.trouble:
                 self._waiting.extend(forced)
                 await self._in_time(self._work_alone)
@@ -419,6 +422,7 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             run.valid.append(await self._call(sender, run, baseline))
             smallest = run.valid[0].seen
             is_rejected = smallest is not None and smallest.outcome == "rejected" and not smallest.asks
+            # Arguments from the user are not replaced: they may be all that the server accepts.
             if is_rejected and tool.name not in self._calls.arguments:
                 await self._send_fullest(run, baseline, sender)
         ranges = run.slices()

@@ -310,6 +310,7 @@ def _access(fields: Fields, node: Node | None, what: str) -> tuple[dict[str, str
     if (variable := members.get("bearer_token_env")) is not None:
         for key in members.keys() - {"bearer_token_env"}:
             fields.complain(members[key], f"`{key}` cannot be combined with `bearer_token_env`")
+        # Only the name of a variable is accepted: a token in a file would end up in version control.
         token = fields.from_environment(variable)
         if not token and fields.environment is not None and variable.value in fields.environment:
             fields.complain(variable, f"the environment variable {variable.value} is empty")

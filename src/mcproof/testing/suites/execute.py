@@ -181,6 +181,7 @@ def _assess_response(
         return Assessment([*failures, checker.failure("", f"the server {response.asks}; {_HOW_TO_ANSWER}")])
     if test.expect is None and failures:
         return Assessment([checker.failure("", f"the call failed: {failure_message(response)}")])
+    # A test that expects something of the structured content has the last word about it.
     if test.block == "tools" and response.outcome == "accepted" and not _expects(test, _STRUCTURED):
         violation = server.output_violation(test.subject, response.result)
         if violation is not None:

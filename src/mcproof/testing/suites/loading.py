@@ -69,6 +69,8 @@ class Fields(NamedTuple):
         A value that does not fit becomes None, so that what is around it is read nevertheless; unknown keys are gone.
         """
         misfits: dict[Path, Any] = {}
+        # The schema that editors get decides what fits; only the words are ours: docs/decisions/0068-readers-follow-
+        # schemas.md.
         for breach in suite_schema().breaches(json_value(root), schema, (), place):
             if _is_read_by_hand(breach):
                 continue
@@ -95,6 +97,7 @@ class Fields(NamedTuple):
             return None
         if schema["type"] == "boolean":
             return {"true": True, "false": False}.get(text)
+        # Python refuses to convert texts with thousands of digits, with an error of its own.
         number = int(text) if re.fullmatch("[0-9]{1,59}", text) else -1
         return number if schema["minimum"] <= number <= schema["maximum"] else None
 
@@ -177,6 +180,7 @@ def _after_substitution(schema: Any) -> Any:
     if others == [{"$ref": "#/$defs/variable"}]:
         return {**first, _VARIABLE_TOO: True}
     if schema.get("type") == "string":
+        # A reference to a step is marked by a null character, which no YAML text can have.
         some = "+" if "minLength" in schema else "*"
         return {"type": "string", "pattern": rf"^(?![\s\S]*\0steps\.)[\s\S]{some}"}
     return {key: _after_substitution(part) for key, part in schema.items()}
@@ -191,6 +195,7 @@ def _at(root: Node, path: Path) -> Node:
 
 def _without(root: Node, misfits: Mapping[Path, Any]) -> Node:
     """Return a tree with other values at some paths."""
+    # Only what is above a misfit is copied; the rest of the tree is shared.
     touched = {path[:length] for path in misfits for length in range(len(path) + 1)}
 
     # Recursion is safe: the depth of trees is limited.

@@ -91,6 +91,7 @@ class SecretVariables:
         while self.values.get(free, value) != value:
             number += 1
             free = f"{name}_{number}"
+        # One variable for one value, so that a secret that occurs twice is set once.
         self.values[free] = value
         return free
 
@@ -177,6 +178,7 @@ class _EntryWriter:
 
     def endpoint(self, server: UrlEndpoint) -> Iterator[str]:
         filled = self._with_references(server.url)
+        # As a whole, because parts of it may be secret that no pattern recognises.
         if any(secrets_of_url(_REFERENCE.sub("", filled))):
             variable = self._variables.reference(f"{self._name}_url", server.url, self._name)
             yield "# The URL may contain a secret."
@@ -216,6 +218,8 @@ class _EntryWriter:
                 ready.append(word)
                 continue
             before, hidden, after = shown.partition(HIDDEN)
+            # Where several parts of a word are hidden, they cannot be told apart any more, so all of it becomes a
+            # variable.
             is_one_part = hidden and HIDDEN not in after and word.startswith(before) and word.endswith(after)
             if not is_one_part:
                 before = after = ""
@@ -394,6 +398,7 @@ class _Room:
         """Whether a test fits; after the first that does not, none does."""
         self._bytes += sum(len(line.encode()) + 1 for line in lines)
         self._nodes += 0 if draft.impossible else _NODES + count_values(draft.arguments)
+        # Once full, it stays full: what is left out is the end of the list, as the comment there says.
         self._is_full = self._is_full or self._bytes > _MOST_BYTES or self._nodes > _MOST_NODES
         self.taken += [] if self._is_full or draft.impossible else [draft]
         return not self._is_full
@@ -474,6 +479,7 @@ def _test(draft: Draft, server: str) -> Iterator[str]:
         yield f"  # Inactive: {comment_text(draft.inactive_reason)}"
     else:
         yield f"  # Inactive: the call fails: {comment_text(draft.failed_call)}"
+    # A comment within a comment would stay one after the first is removed.
     uncommented = draft._replace(failed_call="", checks=draft.checks if draft.failed_call else ())
     yield from (f"  # {line}" for line in _body(uncommented, server))
 

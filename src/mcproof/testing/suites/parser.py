@@ -107,6 +107,7 @@ class _SuiteParser:
         for key, steps in (("setup", self._setup), ("teardown", self._teardown)):
             steps += [step for node in nodes_of(members.get(key)) if (step := self._step(fields, node))]
         check_references(fields, members.get("answers"), ())
+        # What is closer to the user comes first, and the first answer that fits is sent.
         self._answers = (*read_answers(fields, members.get("answers")), *self._answers)
         for block in model.BLOCKS:
             for node in nodes_of(members.get(block)):
@@ -161,6 +162,7 @@ class _SuiteParser:
         if node is None or not isinstance(name, str):
             return ""
         if not fields.is_unresolved(name):
+            # Checked at the end, since an importing file may define the server that an imported test names.
             self._used.append((name, fields.location(node)))
         return name
 

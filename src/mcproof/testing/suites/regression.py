@@ -57,6 +57,7 @@ def with_entry(text: str, key: str, lines: list[str]) -> str:
         gap = [""] if isinstance(node.value, list) and len(node.value) > 0 else []
         added = [*gap, *(f"{indent}{line}" for line in lines)]
     result = "".join([*every[:at], *(f"{line}{newline}" for line in added), *every[at:]])
+    # YAML has too many forms to be edited blindly, so what was written is read again and compared.
     _check(root, _parse(result), key)
     return result
 

@@ -270,6 +270,7 @@ class _SuiteRunner:
 
     async def _read_only(self, caller: Caller, tests: list[SuiteTest]) -> set[int]:
         """Return the numbers of read-only tests; empty, without asking the server, if too few could be batched."""
+        # To know which tests only read takes a list of the tools, which a suite may not need otherwise.
         if sum(map(is_untimed, tests)) < 2:
             return set()
         try:
@@ -335,6 +336,7 @@ class _SuiteRunner:
         result = await self.runtime.retry(test, test.block, first)
         if result.outcome != "failed":
             return result
+        # A server that cannot answer several calls at once has a fault of its own, which the test is not about.
         alone = await self.runtime.run_part(test, test.block)
         if alone.outcome != "passed":
             return result
