@@ -12,6 +12,6 @@ for frameworks. How a result is written is in `report`, which rules a run uses i
 
 Public modules: advisories, baseline, behaviour.capability_tables, behaviour.effects, clients.constraints,
 clients.fix, clients.hits, clients.profiles, clients.verdicts, diff.items, diff.lock, engine, findings, fixes,
-fixes.snippets, fixes.source, ignores, reporting, rule, rulebook, scores.descriptions, scores.grade, scores.polish,
-scores.tokens, scores.trust, subjects, texts.tool_graph.
+fixes.snippets, fixes.source, ignores, reporting, rule, rulebook, scores.descriptions, scores.grade, scores.tokens,
+scores.trust, subjects, texts.tool_graph.
 """

@@ -87,41 +87,29 @@ def _itself(part: Any, _: Context) -> Iterable[Any]:
     return (part,)
 
 
-def _dated_catalog(part: Catalog, context: Context) -> Iterable[DatedCatalog]:
-    return (DatedCatalog(part, context.judged_by),)
-
-
-def _neighbourhood(part: Catalog, context: Context) -> Iterable[Neighbourhood]:
-    return (Neighbourhood(part, context.observed.neighbours),)
-
-
 def _dated(item: Item, context: Context) -> Iterable[DatedItem]:
     return (DatedItem(item, context.judged_by.revision),)
 
 
-def _tree(tool: Tool, _: Context) -> Iterable[SchemaTree]:
-    return () if tool.tree is None else (tool.tree,)
-
-
-def _hits_on_server(part: Catalog, context: Context) -> Iterable[ClientHits]:
-    hits = context.clients.places_on_server(part)
-    return () if hits is None else (hits,)
-
-
-def _hits_on_tool(tool: Tool, context: Context) -> Iterable[ClientHits]:
-    hits = context.clients.places_on_tool(tool, context.server_key)
-    return () if hits is None else (hits,)
+def _given(subject: Any | None) -> Iterable[Any]:
+    return () if subject is None else (subject,)
 
 
 DERIVED: Mapping[type, Mapping[type, Derive]] = {
     Catalog: {
         Catalog: _itself,
-        DatedCatalog: _dated_catalog,
-        Neighbourhood: _neighbourhood,
-        ClientHits: _hits_on_server,
+        DatedCatalog: lambda part, context: (DatedCatalog(part, context.judged_by),),
+        Neighbourhood: lambda part, context: (Neighbourhood(part, context.observed.neighbours),),
+        ClientHits: lambda part, context: _given(context.clients.places_on_server(part)),
     },
     Server: {DatedItem: _dated},
-    Tool: {Item: _itself, Tool: _itself, DatedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
+    Tool: {
+        Item: _itself,
+        Tool: _itself,
+        DatedItem: _dated,
+        SchemaTree: lambda tool, _: _given(tool.tree),
+        ClientHits: lambda tool, context: _given(context.clients.places_on_tool(tool, context.server_key)),
+    },
     Resource: {Item: _itself, Resource: _itself, DatedItem: _dated},
     ResourceTemplate: {Item: _itself, ResourceTemplate: _itself, DatedItem: _dated},
     Prompt: {Item: _itself, Prompt: _itself, DatedItem: _dated},

@@ -234,7 +234,7 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
     """The polish score, unless a rule of it is missing that the user did not leave out."""
     if not _runs_whole("polish", tuple(plan.rules), plan.left_out):
         return None
-    from mcproof.checks.scores.polish import polish
+    from mcproof.checks.scores.grade import polish
 
     return polish(catalog, found.scored).score
 

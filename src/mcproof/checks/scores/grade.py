@@ -1,11 +1,14 @@
-"""The grade: a score from 0 to 100 and a letter from A to F.
+"""The grade, from 0 to 100 with a letter from A to F, and the polish score of names, descriptions and schemas.
 
 For source, the letter is withheld if a part of the catalog that discovery does not know could change it.
+For the polish score, every finding costs points by its severity, weighted by its category; the sum is divided by the
+square root of the number of tools. It is computed as published with the rules.
 """
 
 from __future__ import annotations
 
 import re
+from math import sqrt
 from typing import TYPE_CHECKING, Annotated
 
 from mcproof.checks.rule import GradeTraits, Rule
@@ -15,7 +18,9 @@ from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule
     from mcproof.core.catalog.model import Catalog, Tool
+
 
 POINTS = {"error": 15, "warning": 5, "info": 1}
 BONUS, BONUS_LENGTH = 5, 20
@@ -87,10 +92,6 @@ class Grade(NamedTuple):
     """The deductions by rule, the costliest first."""
     gains: list[Gain]
     """The gains by rule, the largest first."""
-
-    def findings_of(self, severity: str) -> int:
-        """How many findings of a severity count."""
-        return sum(deduction.times for deduction in self.deductions if deduction.severity == severity)
 
 
 @record()
@@ -218,3 +219,57 @@ def _remedy(rule: Rule, count: int) -> str:
 
 def _clamp(score: int) -> int:
     return max(0, min(100, score))
+
+
+PENALTIES = {"error": 5.0, "warn": 2.0, "note": 0.5}
+WEIGHTS = {"schema": 0.20, "naming": 0.30, "description": 0.30, "consistency": 0.15, "security": 0.05}
+"""The weight of each category; they add up to 1."""
+SCALE = 8
+
+
+class PolishDeduction(NamedTuple):
+    """The penalty for the findings of one rule."""
+
+    rule: Rule
+    times: int
+
+    @property
+    def penalty(self) -> float:
+        return self.times * PENALTIES[self.rule.scheme_severity] * WEIGHTS[self.rule.category]
+
+
+class Polish(NamedTuple):
+    score: int
+    """0 for a server that offers nothing."""
+    deductions: list[PolishDeduction]
+    """By rule, the costliest first."""
+    tools: int
+
+    @property
+    def penalty(self) -> float:
+        return sum(deduction.penalty for deduction in self.deductions)
+
+
+def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
+    """The polish score of a catalog; only findings of the `polish` ruleset count."""
+    counts: dict[Rule, int] = {}
+    for finding in findings:
+        if finding.rule.ruleset == "polish":
+            counts[finding.rule] = counts.get(finding.rule, 0) + 1
+    deductions = sorted(
+        (PolishDeduction(rule, count) for rule, count in counts.items()),
+        key=lambda deduction: (-deduction.penalty, deduction.rule.id),
+    )
+    unscored = Polish(0, deductions, len(catalog.tools))
+    if catalog.is_empty:
+        return unscored
+    return unscored._replace(score=score_of(unscored.penalty, unscored.tools))
+
+
+def score_of(penalty: float, tools: int) -> int:
+    """The score for a penalty, rounded half to even and clamped to 0..100."""
+    return max(0, min(100, round(100 - SCALE * penalty / _softening(tools))))
+
+
+def _softening(tools: int) -> float:
+    return max(1.0, sqrt(tools))

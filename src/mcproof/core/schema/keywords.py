@@ -229,22 +229,13 @@ def _shown(value: str) -> str:
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 COUNTS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
-UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
+UNIONS = ("anyOf", "oneOf", "allOf")
 DEFINITIONS = frozenset({"$defs", "definitions"})
-
 DECLARED_MAPS = DEFINITIONS | {"properties", "patternProperties"}
-MAPS = DECLARED_MAPS | {"dependentSchemas", "dependencies"}
-"""Keywords with an object of schemas."""
-LISTS = UNIONS | {"prefixItems", "items"}
-"""Keywords with a list of schemas."""
-SINGLES = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
-    | {"additionalItems", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
-)
+MAPS = SCHEMA_MAPS | DEFINITIONS
+"""Keywords with an object of schemas, whether they can reject a value or not."""
+SINGLES = SINGLE_SCHEMAS | {"contentSchema"}
 """Keywords with one schema."""
-
-TYPE_KEYWORDS = frozenset({"type", "$ref", "anyOf"})
-"""Keywords that most clients accept as the type of a value."""
 REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
 """Keywords by which references can name a schema."""
@@ -295,7 +286,7 @@ def is_plainly_valid(root: Any) -> bool:
                 elif keyword in MAPS:
                     schemas += value.values()
             elif kind is list:
-                if keyword in LISTS:
+                if keyword in SCHEMA_LISTS:
                     schemas += value or (None,)  # an empty union is invalid
                 elif keyword in ("required", "type") and not _are_names(value, TYPES if keyword == "type" else None):
                     return False

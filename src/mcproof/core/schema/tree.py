@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.schema.acceptance import accepts_nothing
-from mcproof.core.schema.keywords import DECLARED_MAPS, LISTS, MAPS, NAMING, SINGLES, is_plainly_valid
+from mcproof.core.schema.keywords import DECLARED_MAPS, MAPS, NAMING, SCHEMA_LISTS, SINGLES, is_plainly_valid
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -53,19 +53,10 @@ class SchemaNode:
     @property
     def path(self) -> str:
         """The pointer from the root of the schema; empty for the root."""
-        parent = self.parent
-        if parent is None:
-            return ""
-        tree = self.tree
-        if tree.last_parent is not parent:  # siblings are usually visited one after the other
-            tree.last_parent, tree.last_path = parent, parent._path_from_root()
-        return tree.last_path + _piece(self.step)
-
-    def _path_from_root(self) -> str:
-        pieces = []
+        pieces: list[str] = []
         node = self
         while node.parent is not None:
-            pieces.append(_piece(node.step))
+            pieces.append("/".join(["", *(escape(str(token)) for token in node.step)]))
             node = node.parent
         return "".join(reversed(pieces))
 
@@ -100,7 +91,8 @@ class SchemaNode:
         node = self
         while node.parent is not None:
             keyword, *key = node.step
-            if not (keyword in (SINGLES if not key else LISTS if type(key[0]) is int else MAPS) and len(key) < 2):
+            kinds = SINGLES if not key else SCHEMA_LISTS if type(key[0]) is int else MAPS
+            if keyword not in kinds or len(key) > 1:
                 return False
             node = node.parent
         return True
@@ -112,36 +104,14 @@ class SchemaNode:
         return declared if isinstance(declared, dict) else {}
 
 
-def _piece(step: tuple[str | int, ...]) -> str:
-    """A step as part of a pointer."""
-    if len(step) == 2 and type(name := step[1]) is str and "~" not in name and "/" not in name:
-        return f"/{step[0]}/{name}"
-    return "/" + "/".join([escape(token) if type(token) is str else str(token) for token in step])
-
-
 class Property(SchemaNode):
     """An entry of a `properties` object, whatever its value."""
 
     __slots__ = ("name",)
 
     def __init__(self, tree: SchemaTree, schema: Any, parent: SchemaNode, name: str, level: int) -> None:
-        self.tree = tree
-        self.schema = schema
-        self.parent = parent
-        self.step = ("properties", name)
-        self.level = level
-        self.declaring = True
+        super().__init__(tree, schema, parent, ("properties", name), level, True)
         self.name = name
-
-    @property
-    def pointer(self) -> str:
-        """The pointer from the tool; optimised, because most findings need it."""
-        tree, name = self.tree, self.name
-        if "~" in name or "/" in name:
-            name = escape(name)
-        if tree.last_parent is not self.parent:
-            return tree.base + self.path
-        return f"{tree.base}{tree.last_path}/properties/{name}"
 
 
 class SchemaTree:
@@ -158,8 +128,6 @@ class SchemaTree:
         "deepest",
         "explanation",
         "holders",
-        "last_parent",
-        "last_path",
         "nodes",
         "objects",
         "properties",
@@ -180,8 +148,6 @@ class SchemaTree:
         """Results of `acceptance`, by the id of the schema."""
         self.explanation = ""
         """The description of the tool that has this schema, which may explain parameters."""
-        self.last_parent: SchemaNode | None = None
-        self.last_path = ""
         self._references: References | None = None
         self._obstacles: dict[int, str] | None = None
         self._by_keyword: dict[str, list[SchemaNode]] | None = None
@@ -203,7 +169,7 @@ class SchemaTree:
         """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
         for nodes in (self.nodes, self.objects, self.properties, self.holders):
             nodes.clear()
-        self.last_parent = self._references = self._by_keyword = None
+        self._references = self._by_keyword = None
 
     @property
     def root(self) -> dict[str, Any]:
@@ -315,7 +281,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                 else:
                     inside = nesting(value)
             elif kind is list:
-                if keyword in LISTS:
+                if keyword in SCHEMA_LISTS:
                     inside += _add(nodes, node, keyword, enumerate(value), declaring)
                 else:
                     inside = nesting(value)
