@@ -45,7 +45,7 @@ def limited(limit: int, command: str, tools: list[Any], folder: Path, *options: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [40, 60, 100])
+@pytest.mark.parametrize("count", [40, 100])
 def test_definitions_that_refer_to_each_other_take_little_memory(count: int, tmp_path: Path) -> None:
     tools = [{"name": "read_knot", "description": "Read.", "inputSchema": knot(count)}]
     proved = limited(600 * MIB, "prove", tools, tmp_path)

@@ -149,6 +149,7 @@ def _steps(rules: tuple[Rule, ...]) -> Mapping[type, list[Step]]:
     subjects = dict.fromkeys(rule.subject for rule in rules)
     whole = {subject: _whole(subject) for subject in subjects if issubclass(subject, WholeCatalog)}
     observations = {subject: {subject: _itself} for subject in subjects if not is_of_catalog(subject)}
+    # Sorted once for each set of rules, since a run with a folder of catalogs asks for them again and again.
     steps = {}
     for part, derived in {**DERIVED, Catalog: {**DERIVED[Catalog], **whole}, **observations}.items():
         places = {subject: 0 if subject in _IN_ONE_ROW else place for place, subject in enumerate(derived)}

@@ -69,6 +69,7 @@ def effective_revision(catalog: Catalog, chosen: str | None = None) -> Effective
 @lru_cache(maxsize=64)
 def known_revision(revision: str | None) -> EffectiveRevision:
     """A revision, or the last one before it that exists."""
+    # What is no date cannot be placed between revisions, so the newest one with a handshake is assumed.
     if revision is None or _DATE.fullmatch(revision) is None:
         return EffectiveRevision(ASSUMED, is_assumed=True)
     return EffectiveRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))

@@ -18,6 +18,7 @@ from mcproof.core.text.yaml_document import UnwritableError
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.permission import permission
 from mcproof.targets.snapshots import read_snapshot
+from mcproof.testing.suites import new_suite
 from mcproof.testing.suites.drafts import MOST, Draft, drafts_of, with_results
 from mcproof.testing.suites.new_suite import (
     EntryOptions,
@@ -291,13 +292,14 @@ def test_test_names_are_unique_across_servers() -> None:
     assert "  # three is omitted: no response within 2 seconds\n" in suite.text
 
 
-@pytest.mark.slow
-def test_tools_beyond_the_size_limit_are_left_out() -> None:
-    tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
+def test_tools_beyond_the_size_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_suite, "_MOST_BYTES", 100_000)
+    tools = [{**SEARCH, "name": f"search_{number}"} for number in range(2_000)]
     suite = written(tools)
     found = calls(read(suite.text))
-    assert 1_000 < len(found) < 10_000
-    assert f"# {10_000 - len(found):,} more tools do not fit here" in suite.text
+    assert 50 < len(found) < 1_000
+    assert 80_000 < len(suite.text) < 110_000
+    assert f"# {2_000 - len(found):,} more tools do not fit here" in suite.text
     assert suite.tests == 2 * len(found) + 2
 
 

@@ -406,11 +406,13 @@ class Catalog:
         """
         tools: dict[int, list[Tool]] = {}
         for tool in self.tools:
+            # Rules about siblings must not compare tools that no client sees together.
             tools.setdefault(tool.source.server if tool.source is not None else 0, []).append(tool)
         if len(tools) < 2:
             return [self]
         parts = [Catalog(self.name, self.document, tools=own) for own in tools.values()]
         first = parts[0]
+        # Else findings about them would be reported once for each server.
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
         return parts

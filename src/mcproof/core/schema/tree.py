@@ -194,6 +194,7 @@ class SchemaTree:
     def by_keyword(self) -> dict[str, list[SchemaNode]]:
         """The schemas that use each keyword, computed on first use."""
         if self._by_keyword is None:
+            # On first use: runs of rules that look at no keyword need no index.
             self._by_keyword = {}
             _add_keywords(self._by_keyword, self.nodes)
         return self._by_keyword
@@ -259,6 +260,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
         if declaring and _describes_object(schema):
             if level <= STRICT_LEVELS:
                 tree.objects.append(node)
+            # Remembered, so that a rule can say where it stopped: what is not judged is not clean.
             elif tree.cut is None:
                 tree.cut = node
         if "$ref" in schema or "$dynamicRef" in schema:
