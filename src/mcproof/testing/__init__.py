@@ -5,7 +5,7 @@ Elsewhere, `McpServer` is a context manager; the assertions raise AssertionError
 Calls that mcproof makes up by itself are in `probing`.
 
 Public modules: collection, outcomes, suites, suites.drafts, suites.entries, suites.model, suites.new_suite,
-suites.parser, suites.paths, suites.regression, suites.runner, suites.snapshots.
+suites.parser, suites.regression, suites.runner, suites.snapshots.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import REVISIONS
 from mcproof.runs.config import TABLE
-from mcproof.testing.suites import paths
+from mcproof.testing.suites.entries import targets_at
 from mcproof.testing.suites.model import METHODS
 
 if TYPE_CHECKING:
@@ -360,11 +360,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
             OfferedWord(name) for name in dict.fromkeys(_SERVER.findall(servers[1] if servers is not None else ""))
         )
     elif last == "target":
-        is_quality = path[:1] == ("tool_quality",)
-        roots: tuple[str, ...] = paths.QUALITY if is_quality else paths.CALL
-        for block, names in paths.BLOCKS.items() if not is_quality else ():
-            roots = (*names, *roots) if block in path else (*roots, *(f"{block}.{name}" for name in names))
-        yield from (OfferedWord(name, _PATHS.get(name, "")) for name in dict.fromkeys((*roots, *_PATHS)))
+        yield from (OfferedWord(name, _PATHS.get(name, "")) for name in dict.fromkeys((*targets_at(path), *_PATHS)))
     elif last == "tool" and path[:1] == ("tools",):
         yield from map(OfferedWord, METHODS)
     elif last == "protocol":

@@ -43,7 +43,7 @@ from mcproof.testing.suites.model import (
     ToolHints,
     references_in,
 )
-from mcproof.testing.suites.paths import ValuePath, ValuePathError, is_number, parse_value_path
+from mcproof.testing.suites.paths import BLOCKS, CALL, QUALITY, ValuePath, ValuePathError, is_number, parse_value_path
 from mcproof.testing.suites.snapshots import Mask, mask_of
 
 _CODES = {-32002: "resource not found", -32042: "URL elicitation required"}
@@ -99,6 +99,16 @@ def _codes_in(expected: Any) -> Iterator[int]:
 if TYPE_CHECKING:
     Refusal = Callable[[ValuePath], str | None]
     """Returns why a test has no such path; None if it has."""
+
+
+def targets_at(place: tuple[str, ...]) -> tuple[str, ...]:
+    """The targets that an expectation at this place of a suite can name, those of its own block first."""
+    if place[:1] == ("tool_quality",):
+        return QUALITY
+    targets: tuple[str, ...] = CALL
+    for block, names in BLOCKS.items():
+        targets = (*names, *targets) if block in place else (*targets, *(f"{block}.{name}" for name in names))
+    return targets
 
 
 class ExpectationParser:
