@@ -40,11 +40,7 @@ def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
     if text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE_UNSAFE):
         return text
-    return re.sub(_UNSAFE, lambda found: _escaped(found[0]), text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode-escape").decode()
+    return re.sub(_UNSAFE, lambda found: found[0].encode("unicode-escape").decode(), text)
 
 
 def safe_line(line: str) -> str:

@@ -268,8 +268,4 @@ def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
 
 def score_of(penalty: float, tools: int) -> int:
     """The score for a penalty, rounded half to even and clamped to 0..100."""
-    return max(0, min(100, round(100 - SCALE * penalty / _softening(tools))))
-
-
-def _softening(tools: int) -> float:
-    return max(1.0, sqrt(tools))
+    return max(0, min(100, round(100 - SCALE * penalty / max(1.0, sqrt(tools)))))
