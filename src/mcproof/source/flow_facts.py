@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from mcproof.source.flow_marks import is_strict_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -36,6 +38,8 @@ def _is_plain(schema: Any) -> bool:
         return False
     if "enum" in schema or "const" in schema or schema.get("type") in ("integer", "number", "boolean", "null"):
         return True
+    if isinstance(schema.get("pattern"), str):
+        return is_strict_pattern(schema["pattern"])
     choices = schema.get("anyOf")
     return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
 

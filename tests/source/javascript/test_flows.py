@@ -174,7 +174,9 @@ def test_what_is_not_a_check_makes_nothing_safe(name: str, tmp_path: Path) -> No
     assert kinds_in(tmp_path, tool(body)) == [kind]
 
 
-@pytest.mark.parametrize("shape", ["x: z.number()", "x: z.enum(['a', 'b'])", "x: z.boolean()"])
+@pytest.mark.parametrize(
+    "shape", ["x: z.number()", "x: z.enum(['a', 'b'])", "x: z.boolean()", "x: z.string().regex(/^[a-z]+$/)"]
+)
 def test_an_argument_without_free_text_is_harmless(shape: str, tmp_path: Path) -> None:
     assert kinds_in(tmp_path, tool("exec(`ls ${x}`);", shape)) == []
 

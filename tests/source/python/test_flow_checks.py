@@ -53,6 +53,8 @@ CHECKED = {
     "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
     "a helper that checks if a root is configured": "return below(x, os.getenv('ROOT')).read_text()",
     "the current folder": "if not (Path.cwd() / x).resolve().is_relative_to(ROOT):\n    raise ValueError(x)\n" + READ,
+    "a relative path": "p = os.path.realpath(x)\nif os.path.relpath(p, ROOT).startswith('..'):\n"
+    "    raise ValueError(x)\nreturn open(p).read()",
     "a tuple in a set": "if ('a', x) not in known():\n    raise ValueError(x)\n" + READ,
     "an unseen function": "from elsewhere import validate_path\nvalidate_path(x)\n" + READ,
 }
@@ -129,6 +131,7 @@ USELESS = {
     "a path below a folder, and the text is opened": "if not (ROOT / x).resolve().is_relative_to(ROOT):\n"
     "    raise ValueError(x)\n" + READ,
     "a helper that returns the path, and the text is opened": "inside(x)\n" + READ,
+    "dots at the start of a text": "if x.startswith('..'):\n    raise ValueError(x)\n" + READ,
     "a replaced text": "return open(x.replace('../', '')).read()",
 }
 

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import EVAL, PREFIX, PROGRAM, SHELL, SQL, URL
-from mcproof.source.javascript.flows import expressions, tables
-from mcproof.source.javascript.flows.values import (
-    ADDRESS,
+from mcproof.source.flow_marks import (
     ANY_USE,
     DOTS,
     NOT_ABSOLUTE,
-    NOTHING,
-    Flow,
-    changed,
     cleaned,
-    either,
     extended,
+    is_strict_pattern,
     merged,
-    proven,
-    proving,
+    replaced,
 )
+from mcproof.source.javascript.flows import expressions, tables
+from mcproof.source.javascript.flows.values import ADDRESS, NOTHING, Flow, either, proven, proving
 from mcproof.source.javascript.interp.modules import Module
 from mcproof.source.javascript.syntax import children_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from mcproof.source.javascript.flows.values import FunctionRef, Guard
+    from mcproof.source.flow_marks import Guard
+    from mcproof.source.javascript.flows.values import FunctionRef
     from mcproof.source.javascript.flows.walk import Walk
 
 
@@ -163,8 +159,6 @@ def _note_script(walk: Walk, words: list[Flow], made: JsCall) -> None:
 # --- checks
 
 _NO_GUARDS: frozenset[Guard] = frozenset()
-_LOOSE = re.compile(r"(?<!\\)\.(?:[*+{]|$)|\\S|\[\^")
-"""Parts of a pattern that match nearly anything."""
 
 
 def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
@@ -181,19 +175,14 @@ def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
         return NOTHING
     if method in ("test", "match", "exec") and (receiver.name == "RegExp" or first.name == "RegExp"):
         pattern, value = (receiver, first) if receiver.name == "RegExp" else (first, receiver)
-        is_strict = pattern.text is not None and _is_strict(pattern.text)
+        body, _, flags = (pattern.text or "")[1:].rpartition("/")
+        is_strict = "m" not in flags and is_strict_pattern(body)
         return proving(proven(value, ANY_USE)) if is_strict else NOTHING
     if made.name in ("path.isAbsolute", "isAbsolute"):
         return proving((), proven(first, NOT_ABSOLUTE))
     if made.name in ("Number.isInteger", "Number.isFinite", "Number.isSafeInteger"):
         return proving(proven(first, ANY_USE))
     return None
-
-
-def _is_strict(pattern: str) -> bool:
-    """Whether a text that matches a regular expression has only the characters that it lists."""
-    body, _, flags = pattern[1:].rpartition("/")
-    return body.startswith("^") and body.endswith("$") and "m" not in flags and _LOOSE.search(body[:-1]) is None
 
 
 # --- results
@@ -210,7 +199,7 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
         _add_to(walk, made)
         return NOTHING
     if method == "join":
-        return Flow(changed(receiver.all_marks(), whole=False), text=None)
+        return Flow(replaced(receiver.all_marks(), whole=False), text=None)
     if method == "get" and first.text is not None and receiver.marks:
         return Flow(extended(receiver.marks, first.text))
     if not receiver.all_marks() or method not in tables.TEXT_METHODS:
@@ -220,9 +209,9 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
         kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(pattern.strip("/g"), ())
         if first.name == "RegExp" and pattern.startswith("/[^"):
             kinds = tables.EVERY_KIND
-        return Flow(cleaned(receiver.marks, kinds), text=receiver.text)
+        return Flow(cleaned(receiver.marks, *kinds), text=receiver.text)
     if method in ("slice", "substring", "substr") and first.text not in (None, "0"):
-        return Flow(changed(receiver.all_marks(), head=False), text=receiver.text)
+        return Flow(replaced(receiver.all_marks(), head=False), text=receiver.text)
     return Flow(receiver.marks, text=receiver.text, fields=receiver.fields, elements=receiver.elements)
 
 
@@ -248,18 +237,18 @@ def _external(walk: Walk, method: str, made: JsCall) -> Flow:
     if name in tables.NUMBERS:
         return NOTHING
     if name == "path.relative":
-        return Flow(changed(made.argument(1).all_marks(), relative=True))
+        return Flow(replaced(made.argument(1).all_marks(), relative=True))
     if name in tables.JOINS:
         return _joined_path(made)
     if name in tables.RESOLVES:
-        return Flow(changed(marks, resolved=True))
+        return Flow(replaced(marks, resolved=True))
     if name in tables.SAFE_RESULTS:
-        return Flow(cleaned(marks, tables.SAFE_RESULTS[name]))
+        return Flow(cleaned(marks, *tables.SAFE_RESULTS[name]))
     if name in tables.PASSES:
         first = made.argument(0)
         base = made.argument(1) if name in ("URL", "url.URL") and len(made.given) > 1 else NOTHING
         if base is not NOTHING and not base.all_marks():
-            marks = changed(marks, head=False) if first.text and first.text[:1] == "/" else marks
+            marks = replaced(marks, head=False) if first.text and first.text[:1] == "/" else marks
         named = ADDRESS if name in ("URL", "url.URL") else ""
         return Flow(marks, text=first.text, name=named, fields=first.fields, elements=first.elements)
     if made.receiver is not None and not made.receiver.marks and not made.receiver.name:
@@ -285,5 +274,5 @@ def _joined_path(made: JsCall) -> Flow:
                 label: mark._replace(whole=False, joined=True, head=mark.head and is_head)
                 for label, mark in marks.items()
             }
-        parts.append(changed(marks, resolved=True) if is_resolved else marks)
+        parts.append(replaced(marks, resolved=True) if is_resolved else marks)
     return Flow(merged(parts))

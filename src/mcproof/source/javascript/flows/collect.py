@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import EVAL, PROGRAM, SHELL, SQL, URL, FlowStep, SourceFlow, SourceFlows
+from mcproof.core.observations.source import EVAL, PATH, PROGRAM, SHELL, SQL, URL, FlowStep, SourceFlow, SourceFlows
 from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
+from mcproof.source.flow_marks import LabelMark, is_contained
 from mcproof.source.javascript.flows import tables
 from mcproof.source.javascript.flows.expressions import evaluate
-from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, Mark
+from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef
 from mcproof.source.javascript.flows.walk import Declarations, Use, Walk, WalkLimitError, parameters_of
 from mcproof.source.javascript.syntax import children_of, string_of
 
@@ -158,14 +159,14 @@ def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> li
             continue
         step = FlowStep(source.file, source.line(pattern.start_byte), f"{what} of {walk.function}()")
         fields = dict.fromkeys(plain, NOTHING)
-        value = Flow({(what,): Mark(trail=(step,))}, fields=fields)
+        value = Flow({(what,): LabelMark(trail=(step,))}, fields=fields)
         if what == "request":
             value = Flow(
                 value.marks,
                 fields={
                     "params": Flow(
-                        {("params",): Mark(trail=(step,))},
-                        fields={"arguments": Flow({("arguments",): Mark(trail=(step,))}, fields=fields)},
+                        {("params",): LabelMark(trail=(step,))},
+                        fields={"arguments": Flow({("arguments",): LabelMark(trail=(step,))}, fields=fields)},
                     )
                 },
             )
@@ -181,6 +182,8 @@ def _is_dangerous(use: Use) -> bool:
     """Whether a use is dangerous, considering how the value depends on the input."""
     if use.kind == SQL:
         return not (use.mark.whole or use.mark.head)  # a tool that runs a whole query does what it is for
+    if use.kind == PATH:
+        return not is_contained(use.mark)
     if use.kind in (URL, PROGRAM) or (use.kind == EVAL and use.call in ("require", "import")):
         return use.mark.head
     return True

@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import PATH, PREFIX, URL
 from mcproof.core.text.english import word_set
+from mcproof.source.flow_marks import ANY_USE, EQUALS, HOLE, common_guards, merged
 from mcproof.source.javascript.flows import calls
-from mcproof.source.javascript.flows.values import (
-    ANY_USE,
-    EQUALS,
-    HOLE,
-    NOTHING,
-    Flow,
-    FunctionRef,
-    common,
-    either,
-    member,
-    merged,
-    proven,
-    proving,
-)
+from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proven, proving
 from mcproof.source.javascript.syntax import children_of, string_of
 
 if TYPE_CHECKING:
@@ -122,9 +110,9 @@ def _short_circuit(walk: Walk, left_node: Node, right_node: Node, operator: str)
     made = either(left, right)
     made = made.with_marks(made.marks)
     if operator == "&&":
-        made.when_true, made.when_false = true | right_true, common(false, right_false)
+        made.when_true, made.when_false = true | right_true, common_guards(false, right_false)
     else:
-        made.when_true, made.when_false = common(true, right_true), false | right_false
+        made.when_true, made.when_false = common_guards(true, right_true), false | right_false
         if not _depends(left) and not left.fields:  # `!root || isInside(path)`: the operator turned the check off
             made.when_true = right_true
     return made

@@ -1,60 +1,21 @@
-"""Values of a flow in JavaScript: which inputs a value is made from and how, and what was checked about them."""
+"""Values of a flow in JavaScript: which inputs a value is made from, and what its truth proves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import PATH, FlowStep
+from mcproof.core.observations.source import PATH
+from mcproof.source.flow_marks import ANY_USE, BELOW, Guard, Marks, extended, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tree_sitter import Node
 
     from mcproof.source.javascript.interp.modules import Module
 
-    Label = tuple[str, ...]
-    """An input of the handler, with the keys that lead to a part of it."""
-    Guard = tuple[Label, str]
-
-ANY_USE = "*"
-"""The kind of a check that makes every use safe."""
-BELOW, DOTS, NOT_ABSOLUTE = "below", "dots", "not absolute"
-"""Partial checks of a path: it is in a folder when joined with it, it has no `..`, it is not absolute."""
-EQUALS = "="
-"""The start of the kind of a check for one text, which follows."""
 ADDRESS = "URL"
 """The name of a parsed address."""
-HOLE = "\0"
-LONGEST_LABEL = 5
-MOST_STEPS_OF_TRAIL = 12
-
-
-class Mark(NamedTuple):
-    """How a value depends on an input."""
-
-    head: bool = True
-    """Whether the value may begin with the text of the input."""
-    whole: bool = True
-    """Whether it is nothing but the input."""
-    resolved: bool = False
-    """Whether it is an absolute path without `..`."""
-    joined: bool = False
-    """Whether it was joined with a folder."""
-    relative: bool = False
-    """Whether it is the way from a folder to a path: `path.relative(root, path)`."""
-    clean: frozenset[str] = frozenset()
-    """The kinds of use that are safe."""
-    trail: tuple[FlowStep, ...] = ()
-
-    def after(self, step: FlowStep) -> Mark:
-        if len(self.trail) >= MOST_STEPS_OF_TRAIL or (self.trail and self.trail[-1][:2] == step[:2]):
-            return self
-        return self._replace(trail=(*self.trail, step))
-
-
-Marks = dict[tuple[str, ...], Mark]
 
 
 class FunctionRef(NamedTuple):
@@ -122,43 +83,6 @@ def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = ()) -
     return made
 
 
-def changed(marks: Marks, **changes: Any) -> Marks:
-    return {label: mark._replace(**changes) for label, mark in marks.items()}
-
-
-def cleaned(marks: Marks, kinds: Iterable[str]) -> Marks:
-    return {label: mark._replace(clean=mark.clean.union(kinds)) for label, mark in marks.items()}
-
-
-def merged(many: Iterable[Marks]) -> Marks:
-    """The marks of a value that is either of several; of two marks with one label, the more dangerous."""
-    found: Marks = {}
-    for marks in many:
-        for label, mark in marks.items():
-            known = found.get(label)
-            found[label] = (
-                mark
-                if known is None
-                else Mark(
-                    known.head or mark.head,
-                    known.whole and mark.whole,
-                    known.resolved and mark.resolved,
-                    known.joined and mark.joined,
-                    known.relative and mark.relative,
-                    known.clean & mark.clean,
-                    known.trail or mark.trail,
-                )
-            )
-    return found
-
-
-def extended(marks: Marks, key: str) -> Marks:
-    """The marks of a part of a value."""
-    return {
-        ((*label, key) if mark.whole and len(label) < LONGEST_LABEL else label): mark for label, mark in marks.items()
-    }
-
-
 def either(one: Flow, other: Flow) -> Flow:
     """The value that is one of two."""
     if one is other or other is NOTHING:
@@ -204,23 +128,3 @@ def proven(value: Flow, *kinds: str) -> frozenset[Guard]:
             own = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
         found.update((label, kind) for kind in own)
     return frozenset(found)
-
-
-def is_safe(label: Label, mark: Mark, kind: str, guards: frozenset[Guard]) -> bool:
-    """Whether checks make a use safe: of the input, or of a value that it is part of."""
-    if kind in mark.clean:
-        return True
-    checks = {check for count in range(1, len(label) + 1) for start, check in guards if start == label[:count]}
-    if kind in checks or ANY_USE in checks:
-        return True
-    if kind != PATH:
-        return False
-    if BELOW in checks and not mark.whole:
-        return True
-    return DOTS in checks and (NOT_ABSOLUTE in checks or not mark.head)
-
-
-def common(one: frozenset[Guard], other: frozenset[Guard]) -> frozenset[Guard]:
-    """The checks that both of two ways have; a check for every use includes one for a single use."""
-    both = {guard for guard in one if guard in other or (guard[0], ANY_USE) in other}
-    return frozenset(both.union(guard for guard in other if (guard[0], ANY_USE) in one))

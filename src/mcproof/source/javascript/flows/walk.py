@@ -12,19 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import FlowStep
+from mcproof.source.flow_marks import EQUALS, LabelMark, checked, common_guards
 from mcproof.source.javascript.flows.expressions import evaluate
-from mcproof.source.javascript.flows.values import (
-    EQUALS,
-    NOTHING,
-    Flow,
-    FunctionRef,
-    Mark,
-    common,
-    either,
-    is_safe,
-    member,
-    proven,
-)
+from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proven
 from mcproof.source.javascript.interp.classes import JsClass
 from mcproof.source.javascript.interp.functions import JsFunction
 from mcproof.source.javascript.interp.members import resolved
@@ -34,7 +24,7 @@ from mcproof.source.javascript.values import JsObject, Library
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from mcproof.source.javascript.flows.values import Guard, Label
+    from mcproof.source.flow_marks import Guard, Label
     from mcproof.source.javascript.interp.modules import Module
 
 MOST_STEPS = 40_000
@@ -60,7 +50,7 @@ class Use(NamedTuple):
     node: Node
     function: str
     label: Label
-    mark: Mark
+    mark: LabelMark
     cases: tuple[str, ...]
     """The texts that inputs are equal to where it happens."""
 
@@ -266,9 +256,10 @@ class Walk:
     def use(self, kind: str, value: Flow, node: Node, call: str) -> None:
         """Note that a value is used in a dangerous way, unless checks make that safe."""
         for label, mark in value.all_marks().items():
-            if not is_safe(label, mark, kind, self.guards) and len(self.uses) < MOST_USES:
+            left = checked(mark, self.guards, label, kind)
+            if left is not None and len(self.uses) < MOST_USES:
                 cases = tuple(check.removeprefix(EQUALS) for _, check in self.guards if check.startswith(EQUALS))
-                self.uses.append(Use(kind, call, self.module, node, self.function, label, mark, cases))
+                self.uses.append(Use(kind, call, self.module, node, self.function, label, left, cases))
 
     def call(self, ref: FunctionRef, given: list[Flow], node: Node) -> Flow:
         """Call a function of the project: walk it with what it gets."""
@@ -298,7 +289,7 @@ class Walk:
         if not certain:  # it always throws
             self.guards = before
             return NOTHING
-        self.guards = reduce(common, [way_out.guards for way_out in certain])
+        self.guards = reduce(common_guards, [way_out.guards for way_out in certain])
         for way_out in good:
             if way_out.is_optional:  # the operator chose the way without the check
                 self.guards |= way_out.guards
@@ -306,8 +297,8 @@ class Walk:
         true = [way_out.guards | way_out.value.tests()[0] for way_out in certain if truth(way_out.value) is not False]
         false = [way_out.guards | way_out.value.tests()[1] for way_out in certain if truth(way_out.value) is not True]
         made = result.with_marks(result.marks)
-        made.when_true = reduce(common, true) if true else frozenset()
-        made.when_false = reduce(common, false) if false else frozenset()
+        made.when_true = reduce(common_guards, true) if true else frozenset()
+        made.when_false = reduce(common_guards, false) if false else frozenset()
         return made
 
     def leave(self, value: Flow) -> None:
@@ -421,10 +412,9 @@ def _branches(walk: Walk, ways: list[tuple[frozenset[Guard], Any]], *, is_plain:
         walk.names, walk.guards = names, guards
         return False
     walk.names = reduce(_joined, [way for way, _ in after])
+    checks = [passed for _, passed in after]
     # a check that only the configuration turns off counts
-    walk.guards = (
-        frozenset().union(*(checks for _, checks in after)) if is_plain else reduce(common, [c for _, c in after])
-    )
+    walk.guards = frozenset().union(*checks) if is_plain else reduce(common_guards, checks)
     return True
 
 
@@ -487,7 +477,7 @@ def _try(walk: Walk, node: Node) -> bool:
             after.append((walk.names, walk.guards))
     if after:
         walk.names = reduce(_joined, [way for way, _ in after])
-        walk.guards = reduce(common, [checks for _, checks in after])
+        walk.guards = reduce(common_guards, [checks for _, checks in after])
     last = node.child_by_field_name("finalizer")
     goes_on = _body(walk, next(iter(children_of(last)), None)) if last is not None else True
     return goes_on and bool(after)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH, PREFIX, SQL
+from mcproof.source.flow_marks import Marks, changed, cleaned, extended, merged, replaced
 from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (
     assumed_check,
@@ -22,14 +23,9 @@ from mcproof.source.python.flows.values import (
     NOTHING,
     Alternatives,
     FlowValue,
-    Marks,
-    changed,
-    cleaned,
     constant,
     dotted_name,
     either,
-    extended,
-    merged,
 )
 from mcproof.source.python.interp.values import MISSING, UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
@@ -261,6 +257,8 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
     if name in ("os.path.commonpath", "os.path.commonprefix"):
         return FlowValue(UNKNOWN, marks)
+    if name == "os.path.relpath":
+        return FlowValue(UNKNOWN, replaced(given.args[0].all_marks() if given.args else marks, relative=True))
     if name in tables.SAFE_RESULTS:
         return FlowValue(UNKNOWN, cleaned(marks, *tables.SAFE_RESULTS[name]))
     if name in tables.RESOLVES:

@@ -30,19 +30,10 @@ from mcproof.core.observations.source import (
     SourcePlace,
 )
 from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
+from mcproof.source.flow_marks import EQUALS, LabelMark, is_contained
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
 from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
-from mcproof.source.python.flows.values import (
-    DOTS,
-    EQUALS,
-    NOT_ABSOLUTE,
-    NOTHING,
-    SENT,
-    CodePlace,
-    FlowValue,
-    LabelMark,
-    constant,
-)
+from mcproof.source.python.flows.values import NOTHING, SENT, CodePlace, FlowValue, constant
 from mcproof.source.python.flows.walk import FlowUse, described
 from mcproof.source.python.interp.values import (
     Class,
@@ -269,7 +260,7 @@ def is_dangerous(use: FlowUse) -> bool:
     if use.kind == EVAL and use.call.endswith(_NAMING):
         return mark.head
     if use.kind == PATH:
-        return not (DOTS in mark.clean and (NOT_ABSOLUTE in mark.clean or not mark.head))
+        return not is_contained(mark)
     return True
 
 

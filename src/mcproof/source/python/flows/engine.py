@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
+from mcproof.source.flow_marks import Marks, checked, merged
 from mcproof.source.python.flows.calls import either_of
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
-from mcproof.source.python.flows.values import (
-    NOTHING,
-    OUTER,
-    FlowValue,
-    Marks,
-    checked,
-    marks_at,
-    merged,
-    symbolic,
-)
+from mcproof.source.python.flows.values import NOTHING, OUTER, FlowValue, marks_at, symbolic
 from mcproof.source.python.flows.walk import (
     FlowUse,
     FunctionWalk,
@@ -53,7 +45,7 @@ from mcproof.source.python.interp.values import (
 
 if TYPE_CHECKING:
     from mcproof.core.observations.source import FlowStep
-    from mcproof.source.python.flows.values import Guard
+    from mcproof.source.flow_marks import Guard
     from mcproof.source.python.interp.interpreter import Interpreter
 
 MOST_STEPS = 600_000

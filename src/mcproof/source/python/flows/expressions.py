@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
+from mcproof.source.flow_marks import HOLE, LabelMark, Marks, changed, cleaned, common_guards, extended, merged
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
 from mcproof.source.python.flows.tables import (
@@ -19,7 +20,6 @@ from mcproof.source.python.flows.tables import (
     SAFE_PATH_PARTS,
 )
 from mcproof.source.python.flows.values import (
-    HOLE,
     LONGEST_TEXT,
     MOST_ELEMENTS,
     NOTHING,
@@ -27,16 +27,9 @@ from mcproof.source.python.flows.values import (
     Alternatives,
     CodePlace,
     FlowValue,
-    LabelMark,
-    Marks,
-    changed,
-    cleaned,
-    common_guards,
     constant,
     dotted_name,
     either,
-    extended,
-    merged,
 )
 from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance, last_name
 

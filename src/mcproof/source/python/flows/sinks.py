@@ -25,8 +25,7 @@ from mcproof.core.observations.source import (
     TOKEN,
     URL,
 )
-from mcproof.source.python.flows import tables
-from mcproof.source.python.flows.values import (
+from mcproof.source.flow_marks import (
     ANY_USE,
     BELOW,
     DOTS,
@@ -34,16 +33,17 @@ from mcproof.source.python.flows.values import (
     HOLE,
     NOT_ABSOLUTE,
     QUERY,
-    FlowValue,
-    dotted_name,
     guards_on,
     is_guarded,
+    is_strict_pattern,
 )
+from mcproof.source.python.flows import tables
+from mcproof.source.python.flows.values import FlowValue, dotted_name
 from mcproof.source.python.interp.values import EnumMember, ExternalCall
 
 if TYPE_CHECKING:
+    from mcproof.source.flow_marks import Guard
     from mcproof.source.python.flows.calls import FlowCall
-    from mcproof.source.python.flows.values import Guard
     from mcproof.source.python.flows.walk import FunctionWalk
 
 
@@ -192,8 +192,6 @@ def _is_value_of_option(before: str | None) -> bool:
 
 
 _NO_GUARDS: frozenset[Guard] = frozenset()
-_LOOSE = re.compile(r"(?<!\\)\.(?:[*+{]|$)|\\S|\[\^")
-"""Parts of a pattern that match nearly anything."""
 _SAFE_METHODS = frozenset(("isalnum", "isidentifier", "isdigit", "isalpha", "isdecimal", "isnumeric"))
 _PRIVATE_ADDRESS = frozenset(("is_private", "is_loopback", "is_link_local", "is_reserved", "is_global"))
 
@@ -282,6 +280,8 @@ def tested_by_method(
 def _starts_with(walk: FunctionWalk, receiver: FlowValue, prefix: FlowValue, node: ast.Call) -> FlowValue:
     """`text.startswith(prefix)`: a check for options, of an address, or of the folder of a path."""
     texts = [text for text in map(text_of, prefix.elements or [prefix]) if text is not None]
+    if any(text.startswith("..") for text in texts) and any(mark.relative for mark in receiver.marks.values()):
+        return with_tests(FlowValue(), _NO_GUARDS, guards_on(receiver.marks, PATH))
     if texts:
         if any(text.startswith("-") for text in texts):
             return with_tests(FlowValue(), _NO_GUARDS, proven(receiver, ARGUMENT))
@@ -324,7 +324,10 @@ def tested_by_pattern(name: str, receiver: FlowValue | None, args: list[FlowValu
         pattern, args = args[0].base if args else None, args[1:]
     elif receiver is not None and isinstance(receiver.base, ExternalCall):
         pattern = receiver.base.argument(0, "pattern")
-    if not args or (isinstance(pattern, str) and not is_strict_pattern(pattern, method)):
+    if not args or (
+        isinstance(pattern, str)
+        and not is_strict_pattern(pattern, starts=method != "search", ends=method == "fullmatch")
+    ):
         return FlowValue()
     return with_tests(FlowValue(), proven(args[0], ANY_USE), _NO_GUARDS)
 
@@ -342,13 +345,6 @@ def tested_by_function(name: str, args: list[FlowValue]) -> FlowValue | None:
     ):
         return with_tests(FlowValue(), proven(args[0], ANY_USE), _NO_GUARDS)
     return None
-
-
-def is_strict_pattern(pattern: str, method: str) -> bool:
-    """Whether a text that matches a regular expression has only the characters that it lists."""
-    is_whole = method == "fullmatch" or pattern.rstrip(")").endswith(("$", r"\Z", r"\z"))
-    starts = method != "search" or pattern.lstrip("(").startswith(("^", r"\A"))
-    return is_whole and starts and _LOOSE.search(pattern.rstrip("$")) is None
 
 
 def tested_by_attribute(value: FlowValue, name: str) -> FlowValue | None:

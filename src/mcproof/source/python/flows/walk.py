@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SQL, FlowStep
+from mcproof.source.flow_marks import EQUALS, LabelMark, changed, checked, common_guards
 from mcproof.source.python.flows.expressions import element_of, evaluate
 from mcproof.source.python.flows.sinks import compared, tests_of, with_tests
 from mcproof.source.python.flows.values import (
-    EQUALS,
     MOST_FIELDS,
     NOTHING,
     OUTER,
     CodePlace,
     FlowState,
     FlowValue,
-    LabelMark,
-    changed,
-    checked,
-    common_guards,
     constant,
     joined,
     symbolic,
@@ -29,8 +25,8 @@ from mcproof.source.python.flows.values import (
 from mcproof.source.python.interp.values import MISSING, UNKNOWN, Function
 
 if TYPE_CHECKING:
+    from mcproof.source.flow_marks import Guard, Label, Marks
     from mcproof.source.python.flows.engine import FlowEngine
-    from mcproof.source.python.flows.values import Guard, Label, Marks
 
 
 class FlowUse(NamedTuple):
