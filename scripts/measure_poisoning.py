@@ -1,22 +1,22 @@
-"""Measure the rules about sentences on labelled descriptions and on clean snapshots.
+"""Measure the rules about texts on labelled tools and on clean snapshots.
 
-    python scripts/measure_poisoning.py --labelled FOLDER … --clean FOLDER …
+    python scripts/measure_poisoning.py --labelled FILE … --clean FOLDER …
 
-Labelled descriptions are read from three layouts: JSON lists of objects with `description` and `label` (1 is poisoned),
-JSON Lines with the same members and optionally `source`, `style`, `name` and `siblings`, and tasks with
-`mcp_server_modifications`. Clean snapshots are files that `mcproof lint` reads. The output has counts only, no text.
+Labelled tools are JSON Lines with `label` (`poisoned` or `benign`), `tool`, and optionally `author`, `strength` and
+`language`. Clean snapshots are files that `mcproof lint` reads. The output has counts only, no text: look at texts only
+of sets that you do not want to measure with again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.checks.engine import check
-from mcproof.checks.rule import all_rules
+from mcproof.checks.rule import rules_of
 from mcproof.core.errors import McproofError
 from mcproof.targets.snapshots import read_snapshot
 
@@ -25,138 +25,83 @@ if TYPE_CHECKING:
 
     from mcproof.core.catalog.model import Catalog
 
+ABOUT_OTHER_THINGS = ("TRU-109", "TRU-112", "TRU-120")
+"""Commands about other tools of a server, praise, and names: not manipulation by themselves."""
 RULES = [
     rule
-    for rule in all_rules()
-    if rule.id in ("TRU-103", "TRU-104", "TRU-105", "TRU-106", "TRU-107", "TRU-108", "TRU-111", "TRU-112")
+    for rule in rules_of("trust")
+    if (rule.id.startswith("TRU-1") and rule.id not in ABOUT_OTHER_THINGS)
+    or rule.id == "no_tool_description_manipulation"
 ]
-
-
-class Row(NamedTuple):
-    """A labelled description."""
-
-    source: str
-    style: str
-    is_poisoned: bool
-    name: str
-    description: str
-    siblings: list[str]
-
-
-class Share(NamedTuple):
-    """How many of how many."""
-
-    hits: int
-    total: int
-
-    def __str__(self) -> str:
-        return f"{self.hits:5} of {self.total:5}  {100 * self.hits / self.total:6.2f} %"
+LEVELS = ("error", "warning", "note")
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--labelled", nargs="*", type=Path, default=[], metavar="FOLDER")
+    parser.add_argument("--labelled", nargs="*", type=Path, default=[], metavar="FILE")
     parser.add_argument("--clean", nargs="*", type=Path, default=[], metavar="FOLDER")
     given = parser.parse_args()
-    rows = [row for folder in given.labelled for row in rows_below(folder)]
-    for is_poisoned, title in ((True, "poisoned"), (False, "benign")):
-        shares: dict[tuple[str, str], list[bool]] = defaultdict(list)
-        for row in rows:
-            if row.is_poisoned == is_poisoned:
-                is_hit = bool(hits(row))
-                shares[row.source, "all"].append(is_hit)
-                shares[row.source, row.style].append(is_hit)
-        for (source, style), found in sorted(shares.items()):
-            print(f"{title:9} {source:36} {style:44} {Share(sum(found), len(found))}")
+    groups: dict[str, list[int]] = defaultdict(list)
+    for group, level in (row for path in given.labelled for row in labelled_levels(path)):
+        groups[group].append(level)
+    for group in sorted(groups):
+        print(f"{group:44} {shares(groups[group])}")
     for folder in given.clean:
         print_clean(folder)
 
 
-def rows_below(folder: Path) -> Iterator[Row]:
-    """The labelled descriptions of all files of a folder."""
-    for path in sorted(folder.rglob("*.json*")):
-        try:
-            text = path.read_text(encoding="utf-8")
-            read = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(read, dict):
-            yield from task_rows(read, folder.name)
-        elif isinstance(read, list):
-            siblings = tools_by_server(read)
-            for each in read:
-                if isinstance(each, dict) and "description" in each and "label" in each:
-                    yield listed_row(each, path.stem, siblings)
+def labelled_levels(path: Path) -> Iterator[tuple[str, int]]:
+    """For each tool of a file and each group that it belongs to, the worst level with which it is reported."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        catalog = read_snapshot(json.dumps({"tools": [row["tool"]]}).encode(), path.name)
+        level = min(levels(catalog).values(), default=len(LEVELS))
+        label = row["label"]
+        tongue = "in English" if row.get("language", "en") == "en" else "in other languages"
+        for group in (label, f"{label} by {row.get('author', path.stem)}", f"{label}, {tongue}"):
+            yield group, level
+        if row.get("strength"):
+            yield f"{label}, {row['strength']}", level
 
 
-def listed_row(each: dict[str, Any], source: str, siblings: dict[str, list[str]]) -> Row:
-    """A row from an object with `description` and `label`."""
-    return Row(
-        each.get("source", source),
-        each.get("style", "all"),
-        is_poisoned=bool(each["label"]),
-        name=each.get("name") or each.get("tool") or "tool_under_test",
-        description=each["description"],
-        siblings=each.get("siblings", siblings.get(each.get("server", ""), [])),
-    )
-
-
-def tools_by_server(read: list[Any]) -> dict[str, list[str]]:
-    """The names of tools by server, where a list has both."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for each in read:
-        if isinstance(each, dict) and "server" in each and "tool" in each:
-            found[each["server"]].append(each["tool"])
-    return found
-
-
-def task_rows(task: dict[str, Any], source: str) -> Iterator[Row]:
-    """The rows of a task that replaces descriptions."""
-    for each in task.get("mcp_server_modifications", ()):
-        if isinstance(each, dict) and isinstance(each.get("modification_description"), str):
-            name = each.get("tool_name") or "tool_under_test"
-            style = str(task.get("attack_category"))
-            yield Row(
-                source, style, is_poisoned=True, name=name, description=each["modification_description"], siblings=[]
-            )
-
-
-def hits(row: Row) -> set[str]:
-    """The ids of the rules that report a description, beside its siblings."""
-    others = [{"name": name, "description": ""} for name in row.siblings if name != row.name]
-    tools = [{"name": row.name, "description": row.description}, *others]
-    return findings(read_snapshot(json.dumps({"tools": tools}).encode(), "row.json")).get(row.name, set())
-
-
-def findings(catalog: Catalog) -> dict[str, set[str]]:
-    """The ids of the rules that report each item."""
-    found: dict[str, set[str]] = defaultdict(set)
+def levels(catalog: Catalog) -> dict[str, int]:
+    """The worst level with which each item is reported, as an index of `LEVELS`."""
+    worst: dict[str, int] = {}
     for finding in check(catalog, RULES):
-        for name in (finding.evidence or {}).get("tools", ()):
-            found[name].add(finding.rule.id)
-    return found
+        evidence = finding.evidence or {}
+        names = evidence.get("tools") or [hit["toolName"] for hit in evidence.get("hits", ()) if "toolName" in hit]
+        for name in names or [finding.item.label]:
+            worst[name] = min(worst.get(name, len(LEVELS)), LEVELS.index(finding.level))
+    return worst
+
+
+def shares(worst: list[int]) -> str:
+    """How many of some tools are reported as errors, as warnings at least, as notes at least."""
+    counts = [sum(level <= limit for level in worst) for limit in range(len(LEVELS))]
+    text = ", ".join(
+        f"{name} {count:4} ({100 * count / len(worst):5.2f} %)" for name, count in zip(LEVELS, counts, strict=True)
+    )
+    return f"of {len(worst):5}: {text}"
 
 
 def print_clean(folder: Path) -> None:
     """Print how many tools and servers of a folder of snapshots are reported, and by which rules."""
-    tools = servers = tools_hit = servers_hit = 0
-    by_rule: dict[str, int] = defaultdict(int)
+    tools: list[int] = []
+    servers: list[int] = []
+    rules: Counter[str] = Counter()
     for path in sorted(folder.rglob("*.json")):
         try:
             catalog = read_snapshot(path.read_bytes(), path.name)
         except McproofError:
             continue
-        found = findings(catalog)
-        servers, tools = servers + 1, tools + len(catalog.tools)
-        servers_hit, tools_hit = servers_hit + bool(found), tools_hit + len(found)
-        for ids in found.values():
-            for rule in ids:
-                by_rule[rule] += 1
-    if servers:
-        print(f"clean     {folder.name}: tools {Share(tools_hit, tools)}, servers {Share(servers_hit, servers)}")
-        for rule, count in sorted(by_rule.items()):
-            print(f"          {rule}: {count}")
+        worst = levels(catalog)
+        tools += [worst.get(tool.label, len(LEVELS)) for tool in catalog.tools]
+        servers.append(min(worst.values(), default=len(LEVELS)))
+        rules.update(f"{finding.rule.id} ({finding.level})" for finding in check(catalog, RULES))
+    print(f"tools of {folder.name:35} {shares(tools)}\nservers of {folder.name:33} {shares(servers)}")
+    for rule, count in sorted(rules.items()):
+        print(f"  {rule}: {count}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from .serving import GOOD, serve
 
 SMALL = Path(__file__).parent.parent / "servers" / "small.py"
 TEXTS, RESOURCE_MARKUP, RESOURCE_URIS, RESOURCE_TEXTS = (
-    *("TRU-104", "no_resource_or_prompt_injection"),
+    *("TRU-105", "no_resource_or_prompt_injection"),
     *("no_dangerous_resource_uris", "resource_contents_no_injection"),
 )
 """Rules that read all texts; those about resources and prompts; about addresses, and about contents of resources."""
@@ -80,7 +80,7 @@ def test_lone_surrogates_hide_nothing(tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps({"tools": [{**CLEAN_TOOL, "name": "find_\ud800", "description": hostile}]}))
     found = outcomes(json.loads(run("scan", str(path), "--format", "json").stdout))
-    assert (found["TRU-104"], found["TRU-105"]) == ("failed", "failed")
+    assert (found["no_tool_description_manipulation"], found["TRU-105"]) == ("failed", "failed")
 
 
 def test_a_verdict_fails_the_run_only_from_the_chosen_one_on(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_server_that_does_not_list_its_tools_is_not_allowed(fault: str) -> Non
         document = scanned(server.url)
     found = outcomes(document)
     assert found["mcp_tools_list_succeeded"] == "failed"
-    assert (found["no_public_code_execution_tools"], found["TRU-104"]) == ("not observed", "not observed")
+    assert (found["no_public_code_execution_tools"], found["TRU-105"]) == ("not observed", "not observed")
     assert found["initialize_advertises_server_version"] != "not observed"
     assert document["trust"]["verdict"] != "allow"
 
@@ -229,7 +229,7 @@ def test_a_server_that_cannot_be_connected_to_fails_the_run_and_shows_its_perime
     assert done.returncode == 2
     found = outcomes(document)
     assert found["endpoint_uses_public_host"] == "not applicable"
-    assert (found["mcp_tools_list_succeeded"], found["TRU-104"]) == ("not observed", "not observed")
+    assert (found["mcp_tools_list_succeeded"], found["TRU-105"]) == ("not observed", "not observed")
     assert document["trust"]["verdict"] != "allow"
     assert document["trust"]["coverage"] < 0.5
     assert document["trust"]["reasons"][0] == f"no connection over MCP: {document['error']['message']}"

@@ -225,6 +225,19 @@ def trust_sentence(trust: Trust) -> str:
     return f"{trust.verdict}: score {trust.score} of 100, {trust.coverage:.0%} of the weight observed"
 
 
+_CERTAIN = ("TRU-101", "TRU-102", "TRU-105", "TRU-107", "TRU-108", "no_tool_description_manipulation")
+"""The rules that find certain signs of manipulation in texts."""
+
+
+def texts_sentence(trust: Trust) -> str:
+    """Return what the rules about texts say, which is never that texts are clean; empty if some found something."""
+    outcomes = {outcome.rule: outcome.outcome for outcome in trust.outcomes}
+    if any(outcomes.get(rule) != "passed" for rule in _CERTAIN):
+        return ""
+    suspicious = ", but suspicious sentences (TRU-114)" if outcomes.get("TRU-114") == "failed" else ""
+    return f"Texts: no certain sign of manipulation{suspicious}"
+
+
 def outcome_counts(trust: Trust) -> str:
     """Return how many rules passed, failed and were not judged, and the score of the published ones."""
     counts: dict[str, int] = {}

@@ -13,6 +13,7 @@ from mcproof.checks.rule import find_rule
 from mcproof.checks.texts.encodings import encoded_in
 from mcproof.checks.texts.hidden import hidden_in, readable
 from mcproof.checks.texts.markup import chat_marker, dangerous_markup
+from mcproof.checks.texts.suspicion import sentences, words_in, worst_sentence
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.checks.texts.words import commands_model
 from mcproof.targets.snapshots import read_snapshot
@@ -61,6 +62,7 @@ MARKUP = [
     ),
     *("http://a", "ws://a.b ", "`<img src=x>"),
 ]
+SENTENCES = ["'\"`", ".", "a@", "\n ", "<[*", "a. ", "不要告诉", "a_", "/", "~/.", "'a b' ", "aB"]
 COMMANDS = ["must call ", "please ", "ignore ", "ignore_previous_", "a_", "always "]
 
 
@@ -99,6 +101,13 @@ def test_commands(unit: str) -> None:
     assert_linear(lambda count: commands_model(unit * count))
 
 
+@pytest.mark.parametrize("unit", [*SENTENCES, *COMMANDS, *MARKUP])
+def test_sentences(unit: str) -> None:
+    with cpu_limit(10):
+        worst_sentence(repeated(unit))
+    assert_linear(lambda count: list(map(words_in, sentences(unit * count))), 2_000)
+
+
 def test_tools_that_all_name_each_other() -> None:
     def work(count: int) -> object:
         names = " ".join(f"tool_{number}" for number in range(10))
@@ -109,7 +118,7 @@ def test_tools_that_all_name_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", ["TRU-101", "TRU-102", "TRU-103", "TRU-109", "TRU-110", "TRU-113", "no_description_injection"]
+    "rule", ["TRU-101", "TRU-102", "TRU-105", "TRU-109", "TRU-110", "TRU-113", "TRU-114", "no_description_injection"]
 )
 def test_a_rule_on_many_texts(rule: str) -> None:
     """The number of steps grows with the number of tools, each with a suspicious text of its own."""

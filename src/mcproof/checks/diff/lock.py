@@ -336,7 +336,12 @@ def newly_fired(new: Catalog, old: Catalog, differences: list[Difference]) -> li
     from mcproof.checks.engine import check
     from mcproof.checks.rule import rules_of
 
-    rules = [rule for rule in rules_of("trust") if rule.id.startswith(POISONING) and rule.severity != "info"]
+    # A judgement of a sentence never blocks alone, so only rules that are certain count: those of `lint`.
+    rules = [
+        rule
+        for rule in rules_of("trust")
+        if rule.id.startswith(POISONING) and rule.severity != "info" and rule.traits.in_lint
+    ]
     if not rules:
         return differences
     reported_before = {report[:3] for finding in check(old, rules) for report in _reports(finding)}

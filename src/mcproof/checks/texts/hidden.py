@@ -201,6 +201,13 @@ def hidden_in(text: str) -> list[HiddenText]:
     return hidings
 
 
+def invisible_in(text: str) -> str:
+    """The first invisible character of a text without a legitimate use; empty if there is none."""
+    if text.isascii() and text.isprintable():
+        return ""
+    return next((hiding.characters[0] for hiding in _invisible(text)), "")
+
+
 def readable(text: str) -> str:
     """A text as a model may understand it: without invisible characters, in plain letters."""
     if text.isascii() and text.isprintable():

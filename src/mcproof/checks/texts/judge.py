@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from mcproof.checks.texts.codes import is_run_together
+from mcproof.checks.texts.directives import RULE_OF_KIND, directives_in
 from mcproof.checks.texts.encodings import encoded_in
 from mcproof.checks.texts.hidden import (
     COMMENT,
@@ -18,8 +19,7 @@ from mcproof.checks.texts.hidden import (
     hidden_in,
     readable,
 )
-from mcproof.checks.texts.patterns import CONCEALS, DESTROYS, OVERREACHES, OVERRIDES, PRAISES, SECRETS, SENDS, TAMPERS
-from mcproof.checks.texts.signals import signals_in
+from mcproof.checks.texts.suspicion import worst_sentence
 from mcproof.checks.texts.words import is_command, is_prose
 from mcproof.core.named_tuple import NamedTuple
 
@@ -29,21 +29,10 @@ if TYPE_CHECKING:
     from mcproof.checks.texts.encodings import EncodedText
     from mcproof.checks.texts.hidden import HiddenText
     from mcproof.checks.texts.suspicious import Encoding
-    from mcproof.checks.texts.tool_graph import ToolNames
-
 Certainty = Literal["message", "suspicion", "oddity"]
 """A text that says what it should not; characters that can only hide something; something that may be harmless."""
 
-RULE_OF_SIGNAL = {
-    CONCEALS: "TRU-103",
-    OVERRIDES: "TRU-104",
-    SECRETS: "TRU-105",
-    DESTROYS: "TRU-106",
-    SENDS: "TRU-107",
-    TAMPERS: "TRU-108",
-    OVERREACHES: "TRU-111",
-    PRAISES: "TRU-112",
-}
+_SUSPICION = "TRU-114"
 _MANY = 8
 """How many invisible characters are no accident."""
 _FAR = 100
@@ -82,25 +71,26 @@ class JudgedEncoding(NamedTuple):
     rule: str
 
 
-def hidings(suspects: Iterable[str], siblings: Collection[str] | ToolNames) -> dict[str, list[JudgedHiding]]:
-    """The texts that hide something, with what they hide. `siblings` are the names of the server's tools."""
-    by_text = {text: list(judged_hidings(text, siblings)) for text in suspects}
+def hidings(suspects: Iterable[str], names: Collection[str]) -> dict[str, list[JudgedHiding]]:
+    """The texts that hide something, with what they hide. `names` are those of the server's tools."""
+    by_text = {text: list(judged_hidings(text, names)) for text in suspects}
     return {text: judged for text, judged in by_text.items() if judged}
 
 
-def judged_hidings(text: str, siblings: Collection[str] | ToolNames = ()) -> Iterator[JudgedHiding]:
+def judged_hidings(text: str, names: Collection[str] = ()) -> Iterator[JudgedHiding]:
     """What a text hides, judged."""
     hidden_texts = hidden_in(text)
     if not hidden_texts:
         return
-    revealed = _revealed(text, siblings)
+    revealed = _revealed(text, names)
     for hidden in hidden_texts:
-        rule = _rule_of(hidden.decoded, siblings) if hidden.decoded else ""
+        rule = _rule_of(hidden.decoded, names) if hidden.decoded else ""
         # People see what is in a code span, so it counts only if it breaks a rule.
         if hidden.is_code and not rule:
             continue
         if hidden.kind in _CONCEALED:
-            certainty: Certainty = "message" if rule else "suspicion" if is_command(hidden.decoded) else "oddity"
+            # Authors comment out what they do not need, and hide what belongs to the layout: only orders are certain.
+            certainty: Certainty = "message" if rule else "oddity"
             if certainty == "oddity" and hidden.kind == PADDING and _may_be_layout(hidden.characters):
                 continue
         elif hidden.is_message or rule or revealed:
@@ -118,42 +108,40 @@ def _may_be_layout(whitespace: str) -> bool:
     return "\n" not in whitespace and len(whitespace.expandtabs()) < _FAR
 
 
-def _revealed(text: str, siblings: Collection[str] | ToolNames) -> str:
+def _revealed(text: str, names: Collection[str]) -> str:
     """The rule that a text breaks only once its disguise is removed; empty if there is none."""
     undisguised = readable(text)
-    if undisguised == text:
-        return ""
-    before = {(signal.kind, signal.sentence) for signal in signals_in(text, siblings)}
-    after = signals_in(undisguised, siblings)
-    return next((RULE_OF_SIGNAL[signal.kind] for signal in after if (signal.kind, signal.sentence) not in before), "")
+    return "" if undisguised == text or _rule_of(text, names) else _rule_of(undisguised, names)
 
 
-def _rule_of(text: str, siblings: Collection[str] | ToolNames) -> str:
+def _rule_of(text: str, names: Collection[str]) -> str:
     """The rule that a decoded text breaks; empty if there is none."""
-    return next((RULE_OF_SIGNAL[signal.kind] for signal in signals_in(text, siblings)), "")
+    certain = next(directives_in(text, names), None)
+    if certain is not None:
+        return RULE_OF_KIND[certain[0]]
+    worst = worst_sentence(text)
+    return _SUSPICION if worst is not None and worst[1] > 0 else ""
 
 
-def encodings(
-    suspects: Mapping[str, Iterable[Encoding]], siblings: Collection[str] | ToolNames
-) -> dict[str, JudgedEncoding]:
+def encodings(suspects: Mapping[str, Iterable[Encoding]], names: Collection[str]) -> dict[str, JudgedEncoding]:
     """The texts with an encoded instruction, with the clearest one of each."""
     by_text = {}
     for text, tried in suspects.items():
-        judged = judged_encoding(text, siblings, tried)
+        judged = judged_encoding(text, names, tried)
         if judged is not None:
             by_text[text] = judged
     return by_text
 
 
 def judged_encoding(
-    text: str, siblings: Collection[str] | ToolNames = (), tried: Iterable[Encoding] | None = None
+    text: str, names: Collection[str] = (), tried: Iterable[Encoding] | None = None
 ) -> JudgedEncoding | None:
     """The clearest encoded instruction of a text; None if there is none."""
     best: JudgedEncoding | None = None
     for encoded in encoded_in(text, tried):
-        rule = _rule_of(encoded.decoded, siblings)
+        rule = _rule_of(encoded.decoded, names)
         # An escape that was needed for technical reasons adds nothing to what the text says anyway.
-        if rule and (encoded.is_deliberate or not _rule_of(text, siblings)):
+        if rule and (encoded.is_deliberate or not _rule_of(text, names)):
             return JudgedEncoding(encoded, "message", rule)
         certainty = _certainty(encoded, text)
         if certainty is not None and (best is None or best.certainty == "oddity"):

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
     from mcproof.checks.texts.model_texts import ModelTexts
 
 
+QUOTATION = (
+    r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|「[^」\n]{1,300}」|『[^』\n]{1,300}』"
+    r"|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{3,300}'(?!\w)"
+)
+"""What a text quotes, on one line, in several languages."""
 _code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL)
 
 
@@ -34,8 +38,6 @@ def without_code(text: str) -> str:
 _SIGNS = (
     (b"<", rb"<(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
     (b"]", rb"\](?<=INST\])"),
-    (b'"', rb'"(?<=role")'),
-    (b"'", rb"'(?<=role')"),
     (b":", rb":(?:(?<=Human:)|(?<=HUMAN:)|(?<=ssistant:)|(?<=ASSISTANT:)|(?<=ystem:)|(?<=SYSTEM:)) "),
     (b"#", rb"#(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
 )
@@ -45,7 +47,6 @@ _MARKUP = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id|end|start|channel"
     r"|message|return|(?:start|end)_header_id)\|>"
     r"|\[/?INST\]|<</?SYS>>|</?im_(?:start|end)>|<(?:start|end)_of_turn>"
-    r"|[\"']role[\"']\s{0,3}:\s{0,3}[\"']system[\"']"
     r"|(?:^|\n\n)(?:Human|Assistant|System|SYSTEM|ASSISTANT|HUMAN): (?=\w)"
     r"|(?:^|\n)###{0,3} {0,3}(?:System|Instruction|Response|Human|Assistant):"
 )
@@ -55,6 +56,16 @@ _ELEMENT = (
 )
 _PLACEHOLDERS = ("user", "system", "assistant", "instructions", "instruction")
 """Names of elements that are also names of placeholders, such as `/home/<user>/notes`."""
+
+
+_TAG = r"(?i)<\s{0,3}(?:important|system|instructions?|hidden)\s{0,3}>[^<]{0,60}"
+_quotation = re.compile(QUOTATION).sub
+
+
+def instruction_tag(text: str) -> str:
+    """The first tag such as `<IMPORTANT>` outside quotation marks, and how it goes on; empty if there is none."""
+    tag = re.search(_TAG, _quotation("", text))
+    return " ".join(tag[0].split()) if tag is not None else ""
 
 
 class ChatMarkup(NamedTuple):
@@ -71,9 +82,18 @@ def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
     return [ChatMarkup(text, marker) for text, marker in markers if marker]
 
 
+_is_about_templates = re.compile(
+    r"\b(?:chat|prompt|conversation)[ _-]?(?:template|format|markup)|\bspecial tokens?\b|tokeni[sz]|\bdelimiters?\b"
+    r"|\binjections?\b",
+    re.IGNORECASE,
+).search
+
+
 def chat_marker(text: str) -> str:
-    """The first marker of a chat template outside code spans; empty if there is none."""
-    text = without_code(text)
+    """The first marker of a chat template outside code and quotations, in a text that is not about such markers."""
+    if _is_about_templates(text):
+        return ""
+    text = _quotation(" ", without_code(text))
     match = re.search(_MARKUP, text)
     if match is not None:
         return match[0].strip()
@@ -191,20 +211,3 @@ def secret_path(lowered: str) -> bool:
         or ("/" in lowered and re.search(_ABSOLUTE_PATH, lowered))
         or (any(part in lowered for part in _FILE_NAME_PARTS) and re.search(_FILE_NAME, lowered))
     )
-
-
-RUINOUS_WORDS = word_set(
-    "rm drop truncate delete mkfs dd format shutdown kill killall chmod del rmdir git terraform kubectl docker"
-)
-"""Words of which every match of `is_ruinous` has one; likewise `SHELL_WORDS`, unless it has an operator."""
-SHELL_WORDS = word_set("sudo curl wget chmod chown scp powershell iex whoami crontab")
-is_ruinous = re.compile(
-    r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
-    r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"
-    r"|git\s+push\s+(?:-f|--force)|git\s+reset\s+--hard|terraform\s+destroy|kubectl\s+delete"
-    r"|docker\s+(?:system\s+prune|rm\b))"
-).search
-is_shell = re.compile(
-    r"\$\(|\s&&\s|\s\|\|?\s?(?:sh|bash|nc|base64|curl|tee)\b"
-    r"|(?:^|[\s`'\":])(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\s+[-~/$'\"\w]"
-).search

@@ -22,8 +22,6 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.checks.texts.tool_graph import ToolNames
-
 
 Place = Literal[
     "name",
@@ -277,13 +275,6 @@ class ModelTexts(WholeCatalog):
     def unusual_characters(self) -> str:
         """The characters of the texts beyond ASCII, each once."""
         return "".join(set[str]().union(*self.beyond_ascii))
-
-    @cached_property
-    def tool_names(self) -> ToolNames:
-        """The names of the server's tools, for the analysis of sentences."""
-        from mcproof.checks.texts.tool_graph import ToolNames
-
-        return ToolNames(tool.name for tool in self.catalog.tools if tool.name)
 
     def with_match(self, rare: bytes, expression: bytes, data: bytes | None = None) -> Iterator[str]:
         """The texts of `data`, a form of `joined_bytes`, where an expression matches, once for each match.

@@ -11,46 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, record
-from mcproof.core.text.english import ascii_words, word_set, words_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from mcproof.core.catalog.model import Catalog, Tool
-
-
-_SECRETIVE = word_set("secret secrets credential credentials password passwords env printenv keys token")
-_RUINING = word_set("delete remove drop purge wipe destroy reset erase truncate void kill revoke")
-
-
-class ToolNames:
-    """The names of the tools that a model sees, in lower case."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        given = set(names)
-        ordinary = {name for name in given if name.isalpha() and (name.islower() or name.istitle())}
-        self.names = frozenset(map(str.lower, given))
-        self.plain = frozenset(map(str.lower, ordinary))
-        """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
-        self.words = frozenset(map(_longest_word, given - ordinary))
-        """The longest word of each other name."""
-        self.telling = frozenset(_longest_word(name) for name in self.names if is_secretive(name) or is_ruining(name))
-        """The longest word of each name that shows access to secrets or destruction."""
-
-
-def is_secretive(name: str) -> bool:
-    """Whether the name of a tool in lower case shows access to secrets."""
-    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(words_of(name))
-
-
-def is_ruining(name: str) -> bool:
-    """Whether the name of a tool in lower case shows destruction."""
-    return not _RUINING.isdisjoint(words_of(name))
-
-
-def _longest_word(name: str) -> str:
-    return max(ascii_words(name), key=len, default="")
 
 
 EdgeKind = Literal["commands", "hint", "mentions"]

@@ -162,9 +162,6 @@ USELESS = word_set(
     "helpful great perfect easy simple just"
 )
 """Filler words (MP025)."""
-SPEAKING = word_set("ignore disregard forget override bypass reveal not don never without you")
-"""First words of instructions to a model (MP041)."""
-
 EMPTY = word_set(
     "a an the this that these those it its is are be of and or to for with from in into on at by as via about all any "
     "each every some one single new given specific specified certain particular current existing available your you "
@@ -192,7 +189,7 @@ FOREIGN = word_set(
 )
 """Function words of other languages in Latin script, without accents and rare in English."""
 
-WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING | FOREIGN
+WATCHED = COMING_BACK | WHEN | USELESS | FOREIGN
 
 
 @cache  # compiled on first use: few commands that need words read parameters

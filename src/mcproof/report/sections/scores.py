@@ -30,7 +30,15 @@ from mcproof.report.blocks import (
     Tokens,
     Weakest,
 )
-from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules, withheld_sentence
+from mcproof.report.phrases import (
+    TONES,
+    action_gain,
+    outcome_counts,
+    texts_sentence,
+    trust_sentence,
+    unseen_rules,
+    withheld_sentence,
+)
 from mcproof.report.sections import not_judged, untested
 
 if TYPE_CHECKING:
@@ -100,13 +108,16 @@ def scan_document(result: TargetResult) -> Document:
         raise ValueError("not a result of a scan")
     trust, graph = payload.trust, payload.graph
     verdict, _, rest = trust_sentence(trust).partition(":")
-    counts = outcome_counts(trust)
+    counts, texts = outcome_counts(trust), texts_sentence(trust)
     read = f"; the source that it starts was read: {payload.source}" if payload.source else ""
     body: list[Block] = [
         Only((TEXT,), [Headline(verdict, f":{rest}", TONES[trust.verdict])]),
-        Only((TEXT,), [Sentence(f"{counts}{read}", is_strong=False, has_gap=True)]),
+        Only((TEXT,), [Sentence(f"{counts}{read}", is_strong=False, has_gap=not texts)]),
         Only((MARKDOWN,), [Sentence(f"{counts}{read}.")]),
     ]
+    if texts:
+        body.append(Only((TEXT,), [Sentence(texts, is_strong=False, has_gap=True)]))
+        body.append(Only((MARKDOWN,), [Sentence(f"{texts}.")]))
     if trust.reasons:
         body.append(Section("Why", [Bullets(trust.reasons)]))
     if trust.actions:

@@ -11,6 +11,7 @@ from mcproof.checks.rules.trust import hidden_texts, schemas, texts
 __all__ = ["NOT_IN_LINT", "ORDER", "hidden_texts", "schemas", "texts"]
 
 NOT_IN_LINT = (
+    "mcproof.checks.rules.trust.suspicion",
     "mcproof.checks.rules.trust.capabilities",
     "mcproof.checks.rules.trust.sessions",
     "mcproof.checks.rules.trust.perimeter",
@@ -20,8 +21,8 @@ NOT_IN_LINT = (
 """The modules whose rules `lint` does not run by default; they are imported when all rules are needed."""
 
 ORDER = (
-    *("TRU-101", "TRU-102", "TRU-110", "TRU-113", "TRU-103", "TRU-104", "TRU-105", "TRU-106", "TRU-107", "TRU-108"),
-    *("TRU-111", "TRU-112", "no_tool_description_manipulation", "tool_input_schemas_well_formed"),
+    *("TRU-101", "TRU-102", "TRU-110", "TRU-113", "TRU-105", "TRU-107", "TRU-108", "TRU-112", "TRU-114", "TRU-115"),
+    *("no_tool_description_manipulation", "tool_input_schemas_well_formed"),
     *("all_tools_have_input_schema", "tool_name_safety", "no_broad_schema_risk", "prompt_injection_surface", "TRU-109"),
     *("TRU-120", "no_public_code_execution_tools", "no_public_credential_access_tools"),
     *("no_public_filesystem_write_tools", "no_public_admin_control_tools", "no_public_destructive_tools"),

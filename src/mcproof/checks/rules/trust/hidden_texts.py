@@ -37,24 +37,23 @@ def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
         if len(text) < _LEAST_LENGTH or not (_instructs(text, texts) if " " in text else _is_instructing_name(text)):
             continue
         use = next((use for use in texts.uses(text) if use.place not in PROSE), None)
-        if use is not None and (use.place != "example" or _has_signals(text, texts)):
+        if use is not None and (use.place != "example" or _is_directive(text, texts)):
             found.append(use)
     return found
 
 
 def _instructs(text: str, texts: ModelTexts) -> bool:
-    spaces = text.count(" ", 0, _LONGEST)
-    if spaces < _LEAST_WORDS - 1:
+    if text.count(" ", 0, _LONGEST) < _LEAST_WORDS - 1:
         return False
     from mcproof.checks.texts.words import commands_model
 
-    return commands_model(text[:_LONGEST]) or (spaces >= _LEAST_WORDS and _has_signals(text, texts))
+    return commands_model(text[:_LONGEST]) or _is_directive(text, texts)
 
 
-def _has_signals(text: str, texts: ModelTexts) -> bool:
-    from mcproof.checks.texts.signals import may_have_signals, signals_in
+def _is_directive(text: str, texts: ModelTexts) -> bool:
+    from mcproof.checks.texts.directives import directives_in, names_of
 
-    return may_have_signals(text) and bool(signals_in(text[:_LONGEST], texts.tool_names))
+    return next(directives_in(text[:_LONGEST], names_of(texts)), None) is not None
 
 
 def _is_instructing_name(text: str) -> bool:
@@ -136,9 +135,10 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     suspects = hiding_suspects(texts)
     if not suspects:
         return
+    from mcproof.checks.texts.directives import names_of
     from mcproof.checks.texts.judge import hidings
 
-    for text, hidings_of_text in hidings(suspects, texts.tool_names).items():
+    for text, hidings_of_text in hidings(suspects, names_of(texts)).items():
         for judged in hidings_of_text:
             hidden = judged.hidden
             evidence = {
@@ -199,9 +199,10 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
     suspects = encoded_suspects(texts)
     if not suspects:
         return
+    from mcproof.checks.texts.directives import names_of
     from mcproof.checks.texts.judge import encodings
 
-    for text, judged in encodings(suspects, texts.tool_names).items():
+    for text, judged in encodings(suspects, names_of(texts)).items():
         encoded = judged.encoded
         evidence = {
             "encoding": encoded.encoding,

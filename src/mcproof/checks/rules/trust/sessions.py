@@ -80,7 +80,12 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
     from mcproof.targets.snapshots import read_snapshot
 
     text = json.dumps({"tools": list(stability.unseen_tools)}).encode()
-    rules = [rule for rule in rules_of("trust") if rule.id.startswith(_POISONING) and rule.severity != "info"]
+    # A judgement of a sentence never blocks alone, so only rules that are certain count: those of `lint`.
+    rules = [
+        rule
+        for rule in rules_of("trust")
+        if rule.id.startswith(_POISONING) and rule.severity != "info" and rule.traits.in_lint
+    ]
     return sorted({finding.rule.id for finding in check(read_snapshot(text, "unseen"), rules)})
 
 

@@ -1,23 +1,27 @@
-"""Rules about sentences that instruct a model, and about what texts and addresses of a catalog give away.
+"""Rules about sentences that certainly instruct a model, and about what texts and addresses of a catalog give away.
 
-Hidden and encoded texts are in `hidden_texts`. What a sentence says is found in `checks.texts`.
+Hidden and encoded texts are in `hidden_texts`, judgements of sentences in `suspicion`. What a sentence says is found in
+`checks.texts`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import always, counted, escaped, few, identity, quoted, trust_rule
 from mcproof.checks.subjects import Neighbourhood
-from mcproof.checks.texts.model_texts import ModelText, ModelTexts
+from mcproof.checks.texts.directives import OVERRIDES, SECRETS, SENDS, TAMPERS, directives
+from mcproof.checks.texts.markup import instruction_tag
+from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcproof.checks.rule import Check, HardFail
-    from mcproof.checks.texts.signals import FoundSignal
+    from mcproof.checks.texts.model_texts import ModelText
     from mcproof.core.observations.perimeter import Exposure
 
 
@@ -118,20 +122,12 @@ def no_dangerous_resource_uris(catalog: Catalog) -> Iterator[Problem]:
 
 
 _MANIPULATION = "no_tool_description_manipulation"
-_SAME_IN_POLISH = "MP041"
-"""The rule of `polish` for the plainest of these sentences; people see one of both."""
-_CONCEALS, _OVERRIDES = "conceals-from-user", "overrides-user-or-instructions"
 _LONGEST_QUOTE, _MOST_NAMES = 200, 5
 
 
 def _identity(evidence: dict[str, Any]) -> str:
     """The sentence, so that accepting one does not accept the next."""
     return str(evidence["sentence"])
-
-
-def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
-    """Whether the model's instructions or its identity are overridden, not only a user's request."""
-    return evidence.get("overrides") in ("instructions", "identity")
 
 
 def _text_rule(
@@ -152,60 +148,17 @@ def _text_rule(
     )
 
 
-@_text_rule("TRU-103", "conceals-from-user", "critical")
-def conceals_from_user(texts: ModelTexts) -> Iterator[Problem]:
-    """A text instructs the model to hide something from the user.
-
-    Why: users approve what they see; a tool that asks for silence has something to hide.
-    Fix: delete the sentence. If a value should not be displayed, name that value and say why.
-
-    Found in several languages and voices: "do not mention this step", "the user need not be informed", "present it as
-    if it were part of the result". OWASP MCP03, SAFE-T1001, arXiv:2508.14925.
-    """
-    yield from _problems(texts, _CONCEALS, "instructs the model to hide something from the user")
-
-
-@_text_rule(
-    "TRU-104",
-    "overrides-user-or-instructions",
-    "critical",
-    hard_fail=_overrides_instructions,
-    counted_by=_MANIPULATION,
-)
-def overrides_user_or_instructions(texts: ModelTexts) -> Iterator[Problem]:
-    """A text places itself above the user's request, the model's instructions or its identity.
-
-    Why: a description is data. One that claims priority over the user or the system prompt takes control of the agent.
-    Fix: delete the sentence; describe what the tool does, and leave the model's behaviour to the client.
-
-    The verdict is `block` where instructions or the identity are overridden. OWASP MCP03 and MCP10, SAFE-T1001,
-    arXiv:2508.14925.
-    """
-    yield from _problems(texts, _OVERRIDES, "places itself above the user or the model's instructions", "overrides")
-
-
 @_text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
 def commands_secret_access(texts: ModelTexts) -> Iterator[Problem]:
-    """A text instructs the model to read, pass on or change keys, passwords or settings.
+    """A text instructs the model to read, pass on or change files with keys, passwords or settings.
 
     Why: an agent can read what its user can read. This is how poisoned tools obtain private keys.
     Fix: delete the sentence. Ask the user for a credential in the configuration of the server.
 
-    A tool that itself reads such files, and says so, is not reported. OWASP MCP03, SAFE-T1001, arXiv:2510.15994.
+    A sentence is reported if it names such a file outside quotation marks, and if its score is one of a manipulation
+    (see TRU-114). A tool that itself reads such files, and says so, is not. OWASP MCP03, SAFE-T1001, arXiv:2510.15994.
     """
-    yield from _problems(texts, "commands-secret-access", "instructs the model to access secrets", "path")
-
-
-@_text_rule("TRU-106", "commands-destruction", "high")
-def commands_destruction(texts: ModelTexts) -> Iterator[Problem]:
-    """A text instructs the model to destroy data or to run a system command.
-
-    Why: the model has other tools; a sentence can make it use them against the user.
-    Fix: delete the sentence. If the tool needs a clean state, let the server create it.
-
-    A tool that itself deletes or runs commands, and says so, is not reported. OWASP MCP03 and MCP05, SAFE-T1001.
-    """
-    yield from _problems(texts, "commands-destruction", "instructs the model to destroy data or run commands", "target")
+    yield from _problems(texts, SECRETS, "instructs the model to access secrets", "path")
 
 
 @_text_rule("TRU-107", "sends-to-outside-address", "high", counted_by=_MANIPULATION)
@@ -215,9 +168,10 @@ def sends_to_outside_address(texts: ModelTexts) -> Iterator[Problem]:
     Why: the user did not choose this recipient. This is how poisoned tools carry data out.
     Fix: delete the sentence; let the server send what it has to send itself, and document it.
 
-    OWASP MCP03 and MCP10, SAFE-T1001, arXiv:2510.15994.
+    A sentence is reported if it names an address and sends something, and if its score is one of a manipulation (see
+    TRU-114). Links and examples are not. OWASP MCP03 and MCP10, SAFE-T1001, arXiv:2510.15994.
     """
-    yield from _problems(texts, "sends-to-outside-address", "instructs the model to send data elsewhere", "address")
+    yield from _problems(texts, SENDS, "instructs the model to send data elsewhere", "address")
 
 
 @_text_rule("TRU-108", "tampers-with-another-tool", "high")
@@ -228,22 +182,34 @@ def tampers_with_another_tool(texts: ModelTexts) -> Iterator[Problem]:
     frequent form of poisoning.
     Fix: delete the sentence; describe only the tool that the text belongs to.
 
-    Hints on the order of calls, such as "call list_projects first", are not reported. OWASP MCP03, SAFE-T1001,
-    arXiv:2508.14925.
+    A sentence is reported if it names another tool of the server and changes something, and if its score is one of a
+    manipulation (see TRU-114). Hints on the order of calls, such as "call list_projects first", are not. OWASP MCP03,
+    SAFE-T1001, arXiv:2508.14925.
     """
-    yield from _problems(texts, "tampers-with-another-tool", "instructs the model to tamper with other tools", "tool")
+    yield from _problems(texts, TAMPERS, "instructs the model to tamper with other tools", "tool")
 
 
-@_text_rule("TRU-111", "out-of-scope-parameter", "medium")
-def out_of_scope_parameter(texts: ModelTexts) -> Iterator[Problem]:
-    """A text asks the model for the conversation, its system prompt or its tools.
-
-    Why: a tool that does not work on conversations has no use for one; what a model passes leaves the user's control.
-    Fix: ask for the value that the tool needs; remove the parameter if it needs none.
-
-    OWASP MCP10, arXiv:2510.15994.
-    """
-    yield from _problems(texts, "out-of-scope-parameter", "asks for more than the tool needs", "data")
+_PRAISE = (
+    r"(?i)\b(?:best|finest|superior|greatest|ultimate|unmatched|unrivall?ed|world-class|unbeatable"
+    r"|most (?:accurate|reliable|trusted|advanced)) (?:\w+ ){0,2}(?:tool|function|server|plugin)s? (?:\w+ ){0,3}"
+    r"(?:world|market|universe|industry|ever|existence)\b"
+    r"|\b(?:always|only) (?:use|prefer|choose|select|pick) this (?:tool|server)\b.{0,40}"
+    r"\b(?:over|instead of|rather than)\b.{0,30}\bothers?\b"
+    r"|\b(?:never|do not|don't) use (?:any )?other (?:\w+ ){0,2}tools?\b"
+)
+_BEGINNINGS_OF_PRAISE = (
+    "est ",
+    "perior",
+    "ultimate",
+    "unmatched",
+    "unriv",
+    "world-class",
+    "unbeat",
+    "most ",
+    "this ",
+    "other ",
+)
+"""Of these every praise has one."""
 
 
 @_text_rule("TRU-112", "self-praise", "low")
@@ -255,37 +221,47 @@ def self_praise(texts: ModelTexts) -> Iterator[Problem]:
 
     arXiv:2510.15994.
     """
-    yield from _problems(texts, "self-praise", "praises the tool instead of describing it")
+    for text in texts.distinct:
+        if "tool" in text or "server" in text or "plugin" in text:
+            lowered = text.lower()
+            match = re.search(_PRAISE, text) if any(sign in lowered for sign in _BEGINNINGS_OF_PRAISE) else None
+            if match is not None and (uses := texts.uses(text)):
+                yield problem_of_sentence("praises the tool instead of describing it", match[0], uses)
 
 
 _HIT_KINDS = {
-    "conceals-from-user": "concealment_directive",
-    "overrides-user-or-instructions": "override_phrase",
-    "commands-secret-access": "secret_access_directive",
-    "commands-destruction": "destruction_directive",
-    "sends-to-outside-address": "exfiltration_directive",
-    "tampers-with-another-tool": "tampering_directive",
+    SECRETS: "secret_access_directive",
+    SENDS: "exfiltration_directive",
+    TAMPERS: "tampering_directive",
+    OVERRIDES: "override_phrase",
 }
+
+
+def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
+    """Whether the model's instructions are overridden."""
+    return any(hit["kind"] == _HIT_KINDS[OVERRIDES] for hit in evidence["hits"])
 
 
 @trust_rule(
     ModelTexts,
-    "no_tool_description_manipulation",
+    _MANIPULATION,
     name="description-manipulation",
     severity="high",
     category="poisoning",
     weight=6,
     dimension="Tool surface risk",
     phase="post-handshake",
+    hard_fail=_overrides_instructions,
 )
 def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
-    """A text of a tool manipulates the model: a tag for instructions, an override, another identity, a directive.
+    """A text of a tool manipulates the model: a tag for instructions, an override, a directive.
 
     Why: descriptions are untrusted text in the model's context; this is how tools are poisoned.
     Fix: delete the sentences; describe what the tool does.
 
-    It sums up what TRU-103 to TRU-108 report, and adds tags such as `<IMPORTANT>`. Phrases count where they instruct,
-    not where a text quotes or warns of them. OWASP MCP03, SAFE-T1001.
+    It sums up what TRU-105, TRU-107 and TRU-108 report, and adds tags such as `<IMPORTANT>` and sentences that set
+    themselves above the model's instructions, for which the verdict is `block`. What a text quotes does not count.
+    OWASP MCP03, SAFE-T1001.
     """
     hits = list(_hits(texts))
     if hits:
@@ -297,52 +273,37 @@ def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
 
 
 def _hits(texts: ModelTexts) -> Iterator[dict[str, str]]:
-    from mcproof.checks.texts.signals import found_signals, instruction_tags
-
-    for tool, tag in instruction_tags(texts):
-        yield {"toolName": tool, "kind": "hidden_instruction_tag", "snippet": tag}
-    for found in found_signals(texts):
-        kind = _HIT_KINDS.get(found.signal.kind)
-        if kind is not None:
-            kind = "identity_hijack" if found.signal.object == "identity" else kind
-            for name in found.subjects:
-                yield {"toolName": name, "kind": kind, "snippet": _quoted(found.signal.sentence)}
+    for tool in texts.catalog.tools:
+        if "<" in tool.description and (tag := instruction_tag(tool.description)):
+            yield {"toolName": tool.label, "kind": "hidden_instruction_tag", "snippet": tag}
+    for directive in directives(texts):
+        for name in directive.subjects:
+            yield {"toolName": name, "kind": _HIT_KINDS[directive.kind], "snippet": shown(directive.sentence)}
 
 
-def _problems(texts: ModelTexts, kind: str, verb: str, key: str = "") -> Iterator[Problem]:
+def _problems(texts: ModelTexts, kind: str, verb: str, key: str) -> Iterator[Problem]:
     """One problem for each distinct sentence of a kind."""
-    from mcproof.checks.texts.signals import found_signals
-
-    signals = found_signals(texts)
-    overridden = {_place(found) for found in signals if found.signal.kind == _OVERRIDES and found.uses}
-    for found in signals:
-        if found.signal.kind == kind and found.uses:
-            is_in_polish = kind == _OVERRIDES or (kind == _CONCEALS and _place(found) not in overridden)
-            yield _problem(found, verb, key, _SAME_IN_POLISH if is_in_polish else None)
+    for directive in directives(texts):
+        if directive.kind == kind:
+            yield problem_of_sentence(verb, directive.sentence, directive.uses, {key: directive.object})
 
 
-def _place(found: FoundSignal) -> tuple[int, str]:
-    return id(found.uses[0].item), found.uses[0].pointer
-
-
-def _problem(found: FoundSignal, verb: str, key: str, same_as: str | None) -> Problem:
-    first = found.uses[0]
-    names = found.subjects
+def problem_of_sentence(
+    verb: str, sentence: str, uses: list[ModelText], about: Mapping[str, Any] | None = None
+) -> Problem:
+    """A problem at the first place of a sentence."""
+    first = uses[0]
+    names = list(dict.fromkeys(use.item.label for use in uses))
     more = f" (and in {len(names) - 1} more)" if len(names) > 1 else ""
-    evidence: dict[str, Any] = {"sentence": found.signal.sentence[:1_000]}
-    if key and found.signal.object:
-        evidence[key] = found.signal.object
-    evidence |= {"place": first.place, "tools": names}
     return Problem(
-        f"{verb}: `{_quoted(found.signal.sentence)}`{more}",
+        f"{verb}: `{shown(sentence)}`{more}",
         first.pointer,
-        evidence=evidence,
+        evidence={"sentence": sentence[:1_000], **(about or {}), "place": first.place, "tools": names},
         item=first.item if first.item.kind != "server" else None,
-        same_as=same_as,
     )
 
 
-def _quoted(sentence: str) -> str:
+def shown(sentence: str) -> str:
     """A sentence for a message: one line, cut, without backticks."""
     line = " ".join(sentence.replace("`", "'").split())
     return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"

@@ -1,0 +1,77 @@
+"""Rules on sentences that are like those of manipulating texts: judgements, which never block a server by themselves.
+
+`lint` runs only what is certain. The score is made in `checks.texts.suspicion`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.checks.rules.trust.texts import problem_of_sentence
+from mcproof.checks.texts.directives import directives
+from mcproof.checks.texts.model_texts import ModelTexts
+from mcproof.checks.texts.suspicion import model, suspects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcproof.checks.findings import Problem
+    from mcproof.checks.rule import Check
+
+
+def _suspicion_rule(id: str, name: str, severity: str) -> Callable[[Check[ModelTexts]], Check[ModelTexts]]:
+    return trust_rule(
+        ModelTexts,
+        id,
+        name=name,
+        severity=severity,
+        category="poisoning",
+        dimension="Tool surface risk",
+        phase="post-handshake",
+        sums_up=_identity,
+    )
+
+
+def _identity(evidence: dict[str, Any]) -> str:
+    """The sentence, so that accepting one does not accept the next."""
+    return str(evidence["sentence"])
+
+
+@_suspicion_rule("TRU-114", "suspicious-sentence", "medium")
+def suspicious_sentence(texts: ModelTexts) -> Iterator[Problem]:
+    """A sentence is like those with which texts manipulate a model.
+
+    Why: descriptions are read by the model, and rarely by people. A sentence in the voice of documentation can make an
+    agent pass on a conversation, skip a question to the user, or slant an answer.
+    Fix: read the sentence. If it is addressed to the model and asks for what the user does not know of, delete it;
+    otherwise say who does what, and accept the finding.
+
+    A linear model scores the words of each sentence and what they mean. The message names the classes of words that
+    weighed most. About one in ten innocent tools that speak of secrets, deletion or attacks is reported, and about half
+    of the manipulating ones: see docs/scan-texts.md. A warning never changes the verdict to `block`.
+    OWASP MCP03; arXiv:2508.14925.
+    """
+    yield from _problems(texts, is_warning=True)
+
+
+@_suspicion_rule("TRU-115", "unusual-sentence", "info")
+def unusual_sentence(texts: ModelTexts) -> Iterator[Problem]:
+    """A sentence is somewhat like those with which texts manipulate a model.
+
+    Why: whoever can run mcproof can rephrase a sentence until it is no longer a warning.
+    Fix: read the sentence; most of these are innocent.
+
+    The same score as for TRU-114, below its limit. OWASP MCP03.
+    """
+    yield from _problems(texts, is_warning=False)
+
+
+def _problems(texts: ModelTexts, *, is_warning: bool) -> Iterator[Problem]:
+    certain = {directive.sentence for directive in directives(texts)}
+    for suspect in suspects(texts):
+        if (suspect.score > 0) == is_warning and suspect.sentence not in certain:
+            reasons = model().reasons(suspect.sentence)
+            verb = f"has a sentence like those of manipulating texts ({', '.join(reasons)})"
+            evidence = {"reasons": reasons, "score": round(suspect.score, 2)}
+            yield problem_of_sentence(verb, suspect.sentence, suspect.uses, evidence)
