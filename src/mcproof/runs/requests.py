@@ -214,6 +214,13 @@ class ScanRequest(NamedTuple):
     """Whether to compare with the lock file, and fail on any difference."""
     against: str | None = None
     """A capture to compare with."""
+    judge: str | None = None
+    """The base URL of a model that judges the texts of tools, as OpenAI's API has it."""
+    judge_model: str = "default"
+    judge_key: str | None = None
+    """The name of the environment variable with its key."""
+    judge_record: str | None = None
+    """A file with judgements, which are not asked for again."""
     policy: Policy = Policy()
     detail: Detail = Detail()
 

@@ -14,7 +14,7 @@ from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
 from mcproof.core.observations.perimeter import Authorization, Exposure, Perimeter
-from mcproof.core.observations.probes import ReadCalls, ResourceBodies
+from mcproof.core.observations.probes import Judgements, ReadCalls, ResourceBodies
 from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 from mcproof.core.text.json_document import JsonText
 from mcproof.runs.judging import CatalogFindings, Checked, Plan
@@ -45,6 +45,7 @@ _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
 _PUBLIC = Unjudged("the server requires no authorization", concerns=False)
 _NOT_DEEP = Unjudged("tools are called only with --deep", concerns=False)
+_NO_JUDGE = Unjudged("texts are judged only with --judge", concerns=False)
 _NO_EARLIER_STATE = Unjudged("nothing to compare with (--locked, --against)", concerns=False)
 
 
@@ -150,7 +151,11 @@ def _exposure(source: Input, observed: Observed) -> Exposure:
 
 def _missing(source: Input) -> dict[type, Unjudged]:
     """Why some things cannot be observed of a kind of target."""
-    missing: dict[type, Unjudged] = {CatalogDrift: _NO_EARLIER_STATE, ReadCalls: _NOT_DEEP}
+    missing: dict[type, Unjudged] = {
+        CatalogDrift: _NO_EARLIER_STATE,
+        ReadCalls: _NOT_DEEP,
+        Judgements: _NO_JUDGE,
+    }
     if not source.is_source:
         is_started = isinstance(source.server, CommandEndpoint)
         missing |= dict.fromkeys(_OF_SOURCE, _SOURCE_UNKNOWN if is_started else _NO_SOURCE)
@@ -181,6 +186,10 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         scanned = observe_target(target, observe)
         if drift is not None:
             scanned = scanned.with_value(drift)
+        if request.judge is not None or request.judge_record is not None:
+            from mcproof.runs.judge import judgements
+
+            scanned = scanned.with_value(judgements(target.catalog, request))
         return judge(target, scanned).with_gates(references.gates(drift))
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:

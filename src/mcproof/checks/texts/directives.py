@@ -36,7 +36,7 @@ _address = re.compile(
     r"\b[a-z]{2,6}://[^\s\"'`<>)\]]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b\d{1,3}(?:\.\d{1,3}){3}\b", re.IGNORECASE
 ).search
 _name = re.compile(r"(?<![\w/.])[A-Za-z]\w*(?:[-.]\w+)*(?![\w/])").findall
-_may_name = re.compile(r"[~@]|[/\\.]\w|\b(?:ignor|disregard|forget|overrid|bypass)", re.IGNORECASE).search
+_sign = re.compile(r"@\w|://|\bwww\.|\b(?:ignor|disregard|forget|overrid|bypass)", re.IGNORECASE).search
 
 
 class Directive(NamedTuple):
@@ -102,6 +102,11 @@ def _named_in(sentence: str, names: Collection[str]) -> Iterator[tuple[str, str]
         yield TAMPERS, other
     if _WORDS_OF_KIND[OVERRIDES] <= classes:
         yield OVERRIDES, "instructions"
+
+
+def _may_name(text: str) -> bool:
+    """Whether a text may have an address, a path of secrets or an override; most have none."""
+    return _sign(text) is not None or secret_path(text.lower())
 
 
 def _named(text: str, names: Collection[str]) -> str:

@@ -277,6 +277,20 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
             Option(
                 "Observing", "--deep", "also call up to 3 tools that are read-only by their own annotation", to="deep"
             ),
+            Option(
+                "Observing",
+                "--judge URL",
+                "also ask a model of your own, with an API like OpenAI's, about the texts of each tool",
+                to="judge",
+            ),
+            Option("Observing", "--judge-model NAME", "the model to ask", to="judge_model", default="default"),
+            Option("Observing", "--judge-key VARIABLE", "the environment variable with its key", to="judge_key"),
+            Option(
+                "Observing",
+                "--judge-record FILE",
+                "keep judgements here, and ask only for those that it does not have; without --judge none",
+                to="judge_record",
+            ),
             SELECTION,
             policy(KINDS[ScanRequest].fail_on),
             *_COMMON,

@@ -301,3 +301,11 @@ def _shared(tools: list[ItemProbes], belongs: Callable[[ProbeRecord], bool]) -> 
     if len({name for name, _ in records}) < FEWEST:
         return None
     return records[0][1]._replace(of_tools=tuple(records), times=1)
+
+
+class Judgements(NamedTuple):
+    """What a model of the user's own says about the texts of tools."""
+
+    model: str
+    suspicious: tuple[tuple[str, str], ...] = ()
+    """The tools whose texts it holds to manipulate a model, each with its reason."""

@@ -22,6 +22,7 @@ NOT_IN_LINT = (
 
 ORDER = (
     *("TRU-101", "TRU-102", "TRU-110", "TRU-113", "TRU-105", "TRU-107", "TRU-108", "TRU-112", "TRU-114", "TRU-115"),
+    "TRU-116",
     *("no_tool_description_manipulation", "tool_input_schemas_well_formed"),
     *("all_tools_have_input_schema", "tool_name_safety", "no_broad_schema_risk", "prompt_injection_surface", "TRU-109"),
     *("TRU-120", "no_public_code_execution_tools", "no_public_credential_access_tools"),

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import escaped, trust_rule
 from mcproof.checks.rules.trust.texts import problem_of_sentence
 from mcproof.checks.texts.directives import directives
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.checks.texts.suspicion import model, suspects
+from mcproof.core.observations.probes import Judgements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.checks.findings import Problem
     from mcproof.checks.rule import Check
 
 
@@ -75,3 +76,28 @@ def _problems(texts: ModelTexts, *, is_warning: bool) -> Iterator[Problem]:
             verb = f"has a sentence like those of manipulating texts ({', '.join(reasons)})"
             evidence = {"reasons": reasons, "score": round(suspect.score, 2)}
             yield problem_of_sentence(verb, suspect.sentence, suspect.uses, evidence)
+
+
+@trust_rule(
+    Judgements,
+    "TRU-116",
+    name="judged-manipulating",
+    severity="medium",
+    category="poisoning",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=lambda evidence: f"{evidence['tool']}\0{evidence['reason']}",
+)
+def judged_manipulating(judgements: Judgements) -> Iterator[Problem]:
+    """A model of your own, named with `--judge`, holds the texts of a tool to manipulate a model.
+
+    Why: a score sees words and not what they mean together; a language model reads a tool as a whole.
+    Fix: read the texts of the tool with the reason of the judge, and decide.
+
+    A judgement, which differs from model to model and can be wrong; it never changes the verdict to `block`. Without
+    `--judge` or a record of it the rule is not judged. OWASP MCP03.
+    """
+    for tool, reason in judgements.suspicious:
+        message = f"{escaped(judgements.model, 64)} holds the texts of `{escaped(tool, 64)}` to manipulate a model: "
+        evidence = {"tool": tool, "model": judgements.model, "reason": escaped(reason)}
+        yield Problem(message + escaped(reason), evidence=evidence)
