@@ -167,7 +167,7 @@ def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
         (("lint", "loose.json"), "passed: no errors; 1 note (gate: errors)"),
         (
             ("lint", "faulty.json", "--fail-on", "never"),
-            "reported: 1 error, 2 warnings, 1 note: not gated (--fail-on never)",
+            "reported: 1 error, 4 warnings, 2 notes: not gated (--fail-on never)",
         ),
         (("lint", "clean.json", "loose.json"), "passed: 2 targets; no errors; 1 note (gate: errors)"),
         (("grade", "loose.json"), "reported: no errors; grade not gated (--min-grade gates it)"),

@@ -276,7 +276,7 @@ def test_a_tool_that_refuses_every_valid_call_was_never_reached() -> None:
     (left_out,) = document["not_tested"]
     assert left_out["what"] == "the logic of tool read"
     assert left_out["why"].startswith("all ")
-    assert left_out["why"].endswith(" valid calls were rejected, so it was never reached")
+    assert left_out["why"].partition(";")[0].endswith(" valid calls were rejected, so it was never reached")
 
 
 @pytest.mark.usefixtures("hurried")

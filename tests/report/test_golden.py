@@ -188,11 +188,11 @@ def test_the_bars_and_numbers_of_the_tools_stand_below_each_other(tmp_path: Path
     assert len({_width(line) for line in bars}) == 1
 
 
-def test_the_summary_counts_what_the_reader_has_seen(tmp_path: Path) -> None:
-    """Where two rules report one fault it is shown once, so a reader counts it once."""
-    text = printed("lint", save(tmp_path, "x.json", SNAPSHOTS["mixed"]), "--select", CHECKED, cwd=tmp_path)
+def test_text_counts_what_documents_count(tmp_path: Path) -> None:
+    """Where two rules report one fault it is shown once, and both findings count, as in JSON and in the store."""
+    file = save(tmp_path, "x.json", SNAPSHOTS["mixed"])
+    text = printed("lint", file, "--select", CHECKED, cwd=tmp_path)
     counted = re.search(r"^(\d+) errors, (\d+) warnings, (\d+) notes? in ", text, re.MULTILINE)
     assert counted is not None
-    heads = re.findall(r"^(error|warning|note)\[\S+\](?: (\d+) findings:)?", text, re.MULTILINE)
-    seen = [sum(int(count or 1) for level, count in heads if level == each) for each in ("error", "warning", "note")]
-    assert [int(each) for each in counted.groups()] == seen
+    summary = json.loads(printed("lint", file, "--select", CHECKED, "--format", "json", cwd=tmp_path))["summary"]
+    assert [int(number) for number in counted.groups()] == [summary[key] for key in ("errors", "warnings", "notes")]

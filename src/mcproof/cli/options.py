@@ -53,6 +53,7 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
         allow_writes=options.allow_writes,
         arguments=tuple(given for word in options.args for given in _given(word)),
         limit=options.max_call_ms / 1000,
+        template=options.write_args,
         stores_failures=getattr(options, "stores_failures", True),
     )
 
@@ -67,6 +68,9 @@ CALL_OPTIONS = Options(
         "valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
         "repeatable",
         repeatable=True,
+    ),
+    Option(
+        CALLS, "--write-args FILE", "write arguments for each tool to a JSON file, to edit and pass as --args @FILE"
     ),
     Option(
         CALLS,

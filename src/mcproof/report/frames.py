@@ -377,7 +377,8 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
         is_whole = result.not_judged is None and result.trouble is None
         tick = f"{style.paint(style.symbol('✓', 'ok:'), 'good')} " if is_whole else ""
         return _wrapped(f"{tick}no findings in {scope}{hidden}", target, style) + polish
-    levels = [group.shown.level for group in groups]
+    # Every finding counts, also one of several about the same fault, as in documents and in the store.
+    levels = [finding.level for group in groups for finding in (group.shown, *group.others)]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
     counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", target, style)

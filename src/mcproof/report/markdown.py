@@ -111,7 +111,7 @@ def _summary(result: TargetResult, findings: list[ReportedFinding], run: RunResu
         parts.append(f"grade **{result.scores.grade.letter}** ({result.scores.grade.score} of 100)")
     elif result.not_judged is not None and result.not_judged.best is not None:
         parts.append("grade **withheld**")
-    levels = [group.shown.level for group in group_by_fault(findings)]
+    levels = [finding.level for finding in findings]
     counts = [_counted(levels.count(level), level, run.kind) for level in LEVELS if level in levels]
     parts.append(", ".join(counts) or ("no changes" if run.kind == "diff" else "no findings"))
     if result.suppressed:
@@ -280,10 +280,12 @@ class MarkdownRenderer(Renderer):
         for group in group_by_fault(block.findings):
             if (group.shown.tool, group.shown.rule.id) not in block.covered:
                 shown[group.shown.level].append(group)
+        rows = [group for groups in shown.values() for group in groups]
+        levels = [finding.level for group in rows for finding in (group.shown, *group.others)]
         for level, groups in shown.items():
             if groups:
                 kind, is_folded = block.result.payload.kind, level == "note"
-                title = f"{_SIGNS[level]} {_counted(len(groups), level, kind)}"
+                title = f"{_SIGNS[level]} {_counted(levels.count(level), level, kind)}"
                 yield f"\n{_FOLD}<summary>{title}</summary>\n" if is_folded else f"\n### {title}\n"
                 yield f"\n| {'change' if kind == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
                 for group in groups:

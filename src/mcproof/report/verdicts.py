@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.checks.findings import LEVELS, group_by_fault
+from mcproof.checks.findings import LEVELS
 from mcproof.checks.rule import VERDICTS
 from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
@@ -183,8 +183,8 @@ class GatedCounts(NamedTuple):
         gates = set()
         for result in results:
             gates.add(result.fail_on)
-            for group in group_by_fault(result.findings):
-                (failing if result.fails(group.shown) else others)[group.shown.level] += 1
+            for finding in result.findings:
+                (failing if result.fails(finding) else others)[finding.level] += 1
         return cls(failing, others, frozenset(gates), kind)
 
     @property

@@ -98,6 +98,8 @@ def call_target(
     else:
         shown = _probe(request, checks, target, server, calls, time, progress)
     called = shown.called
+    if request.calls.template is not None:
+        _write_template(request.calls.template, calls, listen)
     if "tools" in server.session.changed_lists:
         listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
     connection = server.close(at_once=called.was_cut)
@@ -244,6 +246,20 @@ def _fuzz(
     total = sum(cases.values()) + (0 if attacks is None else sum(attacks.calls().values()))
     payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools, reached))
     return Shown(called, _gates(total, called.incomplete, cases), lambda _: payload)
+
+
+def _write_template(file: str, calls: CallPlan, listen: Listener) -> None:
+    """Write arguments that the schemas of the called tools accept, for the user to replace by ones that work."""
+    from json import dumps
+
+    from mcproof.core.text.files import write_file
+    from mcproof.probing.generation.values import valid_arguments
+
+    tools = [permission.tool for permission in calls.permissions if permission.is_granted and permission.tool.name]
+    values = {tool.name: calls.arguments.get(tool.name) or valid_arguments(tool.schema or {}).value for tool in tools}
+    given = {name: {} if arguments is None else arguments for name, arguments in values.items()}
+    write_file(file, (dumps(given, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+    listen(MessageSent(f"{file}: replace what the server refuses, then pass `--args @{file}`"))
 
 
 def _usual_processes(calls: CallPlan, server: OpenServer) -> int:

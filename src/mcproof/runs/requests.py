@@ -139,6 +139,8 @@ class CallOptions(NamedTuple):
     arguments: tuple[GivenArguments, ...] = ()
     limit: float = 10.0
     """Seconds after which a call counts as a hang."""
+    template: str | None = None
+    """A file to write valid arguments of each tool to, for the user to edit and to give."""
     stores_failures: bool = True
     """Whether to store failures in `.mcproof`, for `mcproof replay`."""
 

@@ -285,6 +285,8 @@ class ToolFuzzer:
         self._secrets = secrets
         self._failures: dict[tuple[str, ...], FoundFailure] = {}
         self._valid = self._refused = self._timeouts = self._asking = 0
+        self._refusal = ""
+        """The first valid call that was refused, and the words of the server."""
         self._question = ""
         """The first question that got no answer, in words."""
         self._refused_faults: set[str | None] = set()
@@ -396,6 +398,8 @@ class ToolFuzzer:
             if sent.case.is_valid:
                 self._valid += 1
                 self._refused += is_refused
+                if is_refused and not self._refusal and sent.response:
+                    self._refusal = f"; it refuses {cropped(as_json(sent.case.arguments))}: {cropped(sent.response)}"
             elif is_refused:
                 self._refused_faults.add(fault_of(sent.case.keyword))
             self._add(sent)
@@ -434,7 +438,11 @@ class ToolFuzzer:
         judgement, is_refused = self._judge(case, response), response.outcome == "rejected"
         asks = session.redacted(response.asks) if response.questions else ""
         if judgement.outcome == "clean" and not judgement.flaws:
-            return SentCase(number=number, case=case, judgement=judgement, is_refused=is_refused, asks=asks)
+            is_first = is_refused and case.is_valid and not self._refusal
+            words = session.redacted(_words_of(response)) if is_first else ""
+            return SentCase(
+                number=number, case=case, judgement=judgement, is_refused=is_refused, asks=asks, response=words
+            )
         flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
         shown = judgement._replace(problem=session.redacted(judgement.problem), flaws=flaws)
         return SentCase(
@@ -602,7 +610,18 @@ class ToolFuzzer:
             yield Untested(f"the logic of tool {self.tool.label}", why)
         if self._valid and self._valid == self._refused:
             calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
-            yield Untested(f"the logic of tool {self.tool.label}", f"{calls} rejected, so it was never reached")
+            yield Untested(
+                f"the logic of tool {self.tool.label}", f"{calls} rejected, so it was never reached{self._refusal}"
+            )
+
+
+def _words_of(response: Response) -> str:
+    """The first text of a result; the whole response if it has none."""
+    message = response.message.envelope if response.message is not None else {}
+    result = message.get("result")
+    content = result.get("content") if isinstance(result, dict) else None
+    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return next((text for text in texts if isinstance(text, str)), response.text)
 
 
 def _is_broken(crashes: int, timeouts: int) -> bool:

@@ -73,7 +73,8 @@ def count_levels(groups: Iterable[FindingGroup]) -> dict[Level, int]:
     """Return the number of findings of each level."""
     counted: dict[Level, int] = dict.fromkeys(LEVELS, 0)
     for group in groups:
-        counted[group.shown.level] += 1
+        for finding in (group.shown, *group.others):
+            counted[finding.level] += 1
     return counted
 
 

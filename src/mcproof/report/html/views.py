@@ -134,7 +134,7 @@ class TargetView:
             return f"{plural(levels['note'], 'change')}, none breaking" if levels["note"] else "no changes"
         if result.scores.grade is not None:
             return f"{result.scores.grade.score} of 100, {result.scores.grade.word[:40]}"
-        return plural(len(findings.shown), "finding") if findings.shown else "no findings"
+        return plural(len(result.findings), "finding") if findings.shown else "no findings"
 
     @property
     def verdict_word(self) -> str:
@@ -170,8 +170,7 @@ class TargetView:
         if result.fail_on == "never":
             rows = [GateRow("not gated", f"{words.noun}s (--fail-on never)")]
         else:
-            failing = sum(result.fails(group.shown) for group in self.findings.shown)
-            count = plural(failing, words.noun) if failing else f"no {words.noun}s"
+            count = plural(result.failing, words.noun) if result.failing else f"no {words.noun}s"
             level = words.levels[result.fail_on] if result.fail_on in LEVELS else result.fail_on
             rows = [GateRow(FAILED if result.failing else "met", f"{count} {failing_words(level)}")]
         rows += [GateRow("met" if gate.passed else FAILED, gate_sentence(gate)) for gate in result.gates]

@@ -11,6 +11,7 @@ from mcproof.report.blocks import (
     HTML,
     MARKDOWN,
     TEXT,
+    Bullets,
     Cases,
     Document,
     Evidence,
@@ -27,6 +28,7 @@ from mcproof.report.blocks import (
     Sentence,
     Share,
 )
+from mcproof.report.frames import readable_response
 from mcproof.report.grids import TITLES, covered_by_failures, matrix_grid, probe_grid, server_probes
 from mcproof.report.sections.outcomes import fuzz_sentence, probe_sentence, promise_sentence, server_sentence
 from mcproof.runs.results import IN_PART
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _TOOL = "tool "
+_MOST_REFUSED = 4
+"""How many refused valid calls are shown, each with the words of the server."""
 _MOST_CHANGING = 20
 """How many tools that may change something are named, with the evidence."""
 
@@ -97,7 +101,21 @@ def _document(result: TargetResult, title: str, grid: Grid, totals: list[Block],
         for rules, column, tools in predicted
     ]
     after: list[Block] = [Only((TEXT,), [Section("Not enforced, as predicted", names)])] if names else []
+    after += _refused(result)
     return Document(body, [_findings(result)], [*after, *_untested(result), Only((TEXT,), totals)])
+
+
+def _refused(result: TargetResult) -> list[Block]:
+    """Return the valid calls that the server refused, in its words, and how to give better ones."""
+    refused = [probe for probe in result.probes if probe.probe == "baseline" and probe.outcome == "rejected"]
+    if not refused:
+        return []
+    lines = [
+        f"{probe.tool} refuses {probe.request}: {readable_response(probe.answer)}" for probe in refused[:_MOST_REFUSED]
+    ]
+    lines += [f"and {len(refused) - _MOST_REFUSED:,} more"] if len(refused) > _MOST_REFUSED else []
+    how = "--write-args args.json writes arguments to edit; --args @args.json passes them"
+    return [Section("Valid calls that are refused", [Bullets([*lines, how])], lead="### Valid calls that are refused")]
 
 
 def fuzz_document(result: TargetResult) -> Document:
