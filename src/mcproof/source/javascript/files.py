@@ -30,12 +30,18 @@ _TESTS = re.compile(
     r"\.(?:test|spec|stories|bench|e2e)\.[cm]?[jt]sx?$|(?:^|[\\/])(?:jest|vitest|webpack|rollup|vite|eslint|tsup|gulpfile|playwright)[\w.-]*\.config\.|\.min\.js$"
 )
 _TEST_FOLDERS = frozenset(("__tests__", "__mocks__", "test", "tests", "e2e", "fixtures", "__fixtures__", "testUtils"))
-REGISTERING = re.compile(
-    rb"\bregisterTool\b|\bregisterAppTool\b|\baddTools?\b|\.tool\(|\bsetRequestHandler\b|\bMCPServer\b|\bregisterPrompt\b"
-    rb"|\bregisterResource\b|\bMCPTool\b|\baddPrompt\b|\baddResource\b|\bcreateTool\b|\bdefineTool\b|\bxmcp\b"
-)
+REGISTERING = (
+    b"registerTool", b"registerAppTool", b"registerPrompt", b"registerResource", b"setRequestHandler", b".tool(",
+    b"addTool", b"addPrompt", b"addResource", b"createTool", b"defineTool", b"McpServer", b"MCPServer", b"FastMCP",
+    b"MCPTool", b"xmcp",
+)  # fmt: skip
 """Words of code that registers something with a server."""
 _PACKAGES = re.compile(rb"modelcontextprotocol|\bmcp\b|\bMCP|fastmcp|mastra", re.IGNORECASE)
+
+
+def registers(data: bytes) -> bool:
+    """Whether source has a word in it that registers something with a server."""
+    return any(word in data for word in REGISTERING)
 
 
 def is_source(name: str) -> bool:
@@ -434,7 +440,7 @@ def holds_server(folder: str) -> bool:
     serves = names_protocol = False
     for path in files.source_files():
         data = files.read(path) or b""
-        serves = serves or REGISTERING.search(data) is not None
+        serves = serves or registers(data)
         names_protocol = names_protocol or _PACKAGES.search(data) is not None
         if serves and names_protocol:
             return True

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 DEEPEST_RECURSION = 9_000
 """Of Python, so that code as nested as people write it is followed; calls of Python functions need no stack of C."""
+_INITIALIZER = re.compile(rb"^\(\) ?=> ?\((\w+) ?&& ?\(\w+ ?= ?(?:\(0, \w+\[.{1,40}\]\)|\w+)\((\w+) ?= ?0\)")
+"""What bundlers make of a module that may be imported later: `() => (fn && (res = fn(fn = 0)), res)`."""
+STEPS_OF_CALLBACK = 200_000
 _MOST_UNREACHED = 300
 """How many functions that nothing calls are followed."""
 
@@ -138,10 +141,10 @@ class _Source:
             for path in self.files.entries(folder):
                 self._root(lambda path=path: self.run.modules.load(path))  # type: ignore[misc]
             self._follow_unreached()
-        if not any(server.items or server.handlers for server in self.host.servers):
+        if not self._serves():
             for path in self.files.source_files():
                 data = self.files.read(path)
-                if data is not None and project_files.REGISTERING.search(data) is not None:
+                if data is not None and project_files.registers(data):
                     self._root(lambda path=path: self.run.modules.load(path))  # type: ignore[misc]
             self._follow_unreached()
 
@@ -150,14 +153,25 @@ class _Source:
         done = 0
         while self.host.callbacks and done < _MOST_UNREACHED:
             function = self.host.callbacks.pop(next(iter(self.host.callbacks)))
-            if not function.code.is_called:
+            if not function.code.is_called and (function.code.registers or not self._serves()):
                 done += 1
-                self._root(lambda function=function: self._enter(function))  # type: ignore[misc]
+                self._root(lambda function=function: self._enter(function), STEPS_OF_CALLBACK)  # type: ignore[misc]
+        if not self._serves():
+            self._initialize_bundles()
         for function in self.run.registering[:]:
             if not function.code.is_called and done < _MOST_UNREACHED:
                 done += 1
                 self._root(lambda function=function: self._enter(function))  # type: ignore[misc]
         self.run.registering.clear()
+
+    def _initialize_bundles(self) -> None:
+        """Run the initializers of modules in bundles, which a program calls where it imports them."""
+        last = self.run.steps + STEPS_OF_ONE_ROOT
+        for module in self.run.modules.loaded:
+            for value in list(module.scope.variables.values()) if module.registers else ():
+                is_left = self.run.steps < last
+                if isinstance(value, JsFunction) and is_left and _INITIALIZER.search(value.code.start_of_text()):
+                    self._root(lambda value=value: call_function(self.run, value, None, []), STEPS_OF_CALLBACK)  # type: ignore[misc]
 
     def _enter(self, function: JsFunction) -> None:
         """Call a function with unknown arguments."""
@@ -168,10 +182,13 @@ class _Source:
         else:
             call_function(self.run, function, unknown, [unknown] * 6)
 
-    def _root(self, follow: Callable[[], object]) -> None:
+    def _serves(self) -> bool:
+        return any(server.items or server.handlers for server in self.host.servers)
+
+    def _root(self, follow: Callable[[], object], steps: int = STEPS_OF_ONE_ROOT) -> None:
         """Follow one module or function within its budget."""
         run = self.run
-        run.allow(STEPS_OF_ONE_ROOT)
+        run.allow(steps)
         try:
             follow()
         except (BudgetExceededError, RecursionError):

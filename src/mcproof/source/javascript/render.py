@@ -121,6 +121,8 @@ class Writer:
             written = self.write(member, below, depth + 1)
             if written is not UNWRITTEN:
                 made[key] = written
+            elif pointer.endswith("/properties"):
+                made[key] = {}  # that there is such a property is known
             if isinstance(name, Unknown):
                 self.unknown.add(below)
         if is_open:

@@ -38,7 +38,7 @@ class Unknown(NamedTuple):
 
     reason: str
     options: tuple[Value, ...] = ()
-    """The values that it may have; empty if nothing is known of it."""
+    """The values that it may have; empty if nothing is known of it. An unknown one among them stands for any other."""
     is_default: bool = False
     """Whether the first option is what it is by default, such as without a variable of the environment."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.frameworks import node as node_modules
 from mcproof.source.javascript.frameworks import registration, schemas
 from mcproof.source.javascript.frameworks.servers import ServerPart, ServerValue
+from mcproof.source.javascript.interp.builtins import argument
 from mcproof.source.javascript.interp.classes import JsClass
 from mcproof.source.javascript.interp.functions import NativeFunction
 from mcproof.source.javascript.interp.globals import Environment, environment_member
@@ -61,12 +63,18 @@ class McpHost:
             return schemas.recognized_names(value.members)
         return schemas.recognized_code(value)
 
+    def is_instance(self, value: Any, target: Any) -> Value:
+        """Whether a value is an instance of a class of a package."""
+        if isinstance(target, Library) and target.package == "zod":
+            return schemas.is_kind(value, target.path[-1] if target.path else "")
+        return Unknown("the class of a value is not known")
+
     def constructor(self, name: str) -> Value:
         """A class that zod 4 creates in a bundle."""
         return schemas.constructor_of(self.run, name)
 
     def pass_callback(self, function: Value) -> None:
-        if len(self.callbacks) < MOST_CALLBACKS and function.code.registers:
+        if len(self.callbacks) < MOST_CALLBACKS and not function.code.is_called:
             self.callbacks.setdefault(id(function.code), function)
 
     def member(self, value: Any, name: str) -> Value:
@@ -98,8 +106,14 @@ class McpHost:
             return library
         if name == "then":
             return UNDEFINED
+        if library.package == "zod":
+            zod = self.versions.zod(os.path.join(self.files.top, name))
+            if not schemas.has_class(name, zod):
+                return UNDEFINED
         if library.package == "process" and not path:
-            return self.run.globals["process"].members.get(name, Unknown("this is not known"))
+            process = self.run.globals["process"]
+            members = process.members if isinstance(process, JsObject) else {}
+            return members.get(name, Unknown("this is not known"))
         return Library(library.package, (*library.path, name))
 
     # Calls
@@ -120,7 +134,8 @@ class McpHost:
         if isinstance(value, Library):
             return self._call_library(Library(value.package, (*value.path, name)), given, place)
         if schemas.is_schema(value):
-            return schemas.call_schema(self.run, value, name, given, place)
+            path = place[0].source.path if place is not None else os.path.join(self.files.top, name)
+            return schemas.call_schema(self.run, value, name, given, place, self.versions.zod(path))
         pass_on(self.run, given)
         return Unknown(f"what `{name}` returns is not known")
 
@@ -135,7 +150,7 @@ class McpHost:
 
     def _call_library(self, library: Library, given: list[Value], place: Place | None) -> Value:
         name = library.path[-1] if library.path else ""
-        path = place[0].source.path if place is not None else self.files.target
+        path = place[0].source.path if place is not None else os.path.join(self.files.top, name)
         if library.package == "zod":
             return schemas.call_zod(self.run, library, given, place, self.versions.zod(path))
         if name == "zodToJsonSchema" or (library.package == "zod-to-json-schema" and not name):
@@ -150,6 +165,9 @@ class McpHost:
             if library.package == "url" and name == "URL":
                 return node_modules.url_of(given)
             subpath = [part for part in library.path if part[:1] == "/"]
+            if name in ("readdir", "readdirSync"):
+                listed = node_modules.names_in_folder(self.files, argument(given, 0))
+                return listed if name == "readdirSync" else JsPromise(listed)
             result = node_modules.call_node(self.files, library.package, name, given)
             if "/promises" in subpath or "promises" in library.path:
                 return JsPromise(result)

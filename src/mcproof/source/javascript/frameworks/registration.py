@@ -401,6 +401,12 @@ def listed_items(host: McpHost, server: ServerValue) -> tuple[list[RegisteredIte
         result = call_value(host.run, handler, UNDEFINED, [Unknown("a request"), Unknown("a request")], None)
         result = default_of(result.value if isinstance(result, JsPromise) else result)
         listed = get_member(host.run, result, LISTS[kind])
+        if isinstance(listed, Unknown) and not listed.options:
+            # it may list what is registered, changed or selected
+            changed = [item for item in server.items if item.kind == kind]
+            for item in changed:
+                item.is_conditional = True
+            items += changed
         found, is_open = items_of(host.run, listed)
         if is_open:
             incomplete.add(LISTS[kind])

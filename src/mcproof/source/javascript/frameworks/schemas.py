@@ -12,7 +12,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp.builtins import argument
-from mcproof.source.javascript.interp.functions import NativeFunction
+from mcproof.source.javascript.interp.classes import JsClass
+from mcproof.source.javascript.interp.functions import JsFunction, NativeFunction
+from mcproof.source.javascript.interp.interpreter import default_of
 from mcproof.source.javascript.interp.members import call_value, get_member
 from mcproof.source.javascript.values import UNDEFINED, JsObject, Library, Unknown
 from mcproof.source.javascript.zod.emitters import (
@@ -56,6 +58,15 @@ _MEMBERS = VALUES | {
 }
 
 
+_OWNERS = {
+    **dict.fromkeys(("in", "out"), ("pipe", "preprocess", "transform")),
+    "shape": ("object",),
+    "element": ("array",),
+    "options": ("union", "enum"),
+}
+"""The kinds of schemas that have a member; others are undefined there."""
+
+
 def call_zod(run: Interpreter, library: Library, given: list[Value], place: Place | None, zod: Version) -> Value:
     """What a function of zod returns."""
     module, path = module_of(library)
@@ -63,6 +74,7 @@ def call_zod(run: Interpreter, library: Library, given: list[Value], place: Plac
     def call(function: Value, arguments: Any) -> Value:
         return call_value(run, function, UNDEFINED, list(arguments), None)
 
+    given = [default_of(value) for value in given]  # as if no variable of the environment was set
     if path and path[-1] == "toJSONSchema":
         return to_json_schema(
             argument(given, 0), argument(given, 1), zod if module != "zod/v4" else max(zod, (4, 0, 0))
@@ -86,6 +98,8 @@ def zod_value(run: Interpreter, schema: Value, name: str) -> Value:
     """A member of a schema: a value, or a method."""
     if isinstance(schema, ZodSchema) and name in ("_def", "def"):
         return _definition(schema)
+    if isinstance(schema, ZodSchema) and schema.kind not in _OWNERS.get(name, (schema.kind,)):
+        return UNDEFINED
     if isinstance(schema, ZodSchema) and name in _MEMBERS:
         return zod_member(schema, name)
     return NativeFunction(name, lambda this, given: call_schema(run, schema, name, given, None))
@@ -103,8 +117,13 @@ def _computed(member: Deferred, this: Value, given: list[Value]) -> Value:
     return member.get()
 
 
-def call_schema(run: Interpreter, schema: Value, name: str, given: list[Value], place: Place | None) -> Value:
+def call_schema(
+    run: Interpreter, schema: Value, name: str, given: list[Value], place: Place | None, zod: Version = NEWEST_ZOD
+) -> Value:
     """What a method of a schema returns."""
+    given = [default_of(value) for value in given]
+    if name == "toJSONSchema":
+        return to_json_schema(schema, argument(given, 0), zod)
     if not isinstance(schema, ZodSchema):
         return Unknown(f"what `{name}` returns is not known")
     if name in ("parse", "parseAsync", "safeParse", "safeParseAsync", "spa"):
@@ -115,6 +134,28 @@ def call_schema(run: Interpreter, schema: Value, name: str, given: list[Value], 
     if isinstance(made, ZodSchema) and place is not None:
         made.node = place
     return made
+
+
+_CLASS = re.compile(r"Zod[A-Z]\w+")
+_KINDS = {"ZodType": "", "ZodSchema": "", "ZodTypeAny": "", "ZodNativeEnum": "enum", "ZodDiscriminatedUnion": "union"}
+"""The kinds of schemas of classes with other names; an empty kind stands for any."""
+_ONLY_OLD = frozenset(("ZodEffects", "ZodPipeline", "ZodBranded", "ZodNativeEnum", "ZodTransformer"))
+_ONLY_NEW = frozenset(("ZodPipe", "ZodTransform", "ZodPrefault", "ZodNonOptional", "ZodFile", "ZodCheck"))
+
+
+def has_class(name: str, zod: Version) -> bool:
+    """Whether a version of zod has a class, as far as versions differ; true for anything else."""
+    return name not in (_ONLY_OLD if zod >= (4,) else _ONLY_NEW)
+
+
+def is_kind(value: Value, name: str) -> Value:
+    """Whether a value is an instance of a class of zod."""
+    if isinstance(value, Unknown) or not _CLASS.fullmatch(name):
+        return Unknown("the class of a value is not known")
+    if not isinstance(value, ZodSchema):
+        return False
+    kind = _KINDS.get(name, name[3].lower() + name[4:])
+    return not kind or value.kind.replace("_", "").lower() == kind.lower()
 
 
 def is_schema(value: Value) -> bool:
@@ -217,8 +258,10 @@ def newest_allowed(range_: str, newest: dict[int, Version]) -> Version | None:
     return max(found)
 
 
-def recognized_names(names: Any) -> Library | None:
+def recognized_names(names: dict[str, Value]) -> Library | None:
     """The module of zod whose names an object has."""
+    if isinstance(names.get("ZodObject"), JsFunction) and not isinstance(names["ZodObject"], JsClass):
+        return None  # the functions by which a bundler gets what a module exports
     if "ZodObject" in names and "ZodString" in names and "object" in names and "string" in names:
         return Library("zod", ("/v3" if "ZodEffects" in names else "/v4", "z"))
     return None

@@ -691,8 +691,10 @@ class Collection:
         ]
 
 
-def collection(run: Interpreter, kind: str, source: Value) -> JsObject:
+def collection(run: Interpreter, kind: str, source: Value) -> Value:
     """A map or a set of the items of something iterable."""
+    if isinstance(source, Unknown) and source.is_default:
+        return over_options(source, lambda option: collection(run, kind, option))
     made = JsObject({})
     made.native = Collection(kind)
     items, made.is_open = items_of(run, source) if source is not None and source is not UNDEFINED else ([], False)

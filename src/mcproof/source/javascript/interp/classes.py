@@ -101,6 +101,7 @@ def compile_class(module: Module, node: Node) -> Evaluate:
 
     def evaluate(scope: Scope) -> Value:
         run.charge(2 + len(parts) // 4)
+        known = len(run.registering)
         inner = Scope(scope)
         made = JsClass(code, inner, code.name, base(scope) if base is not None else None)
         if code.name:
@@ -133,6 +134,11 @@ def compile_class(module: Module, node: Node) -> Evaluate:
             else:
                 add_accessor(owner.members, name, kind, JsFunction(what, inner, name, home=owner))  # type: ignore[arg-type]
         made.is_library = run.host.recognized(made)
+        if made.is_library is not None:
+            # what its methods do is known, and is not followed
+            prototype.members = {"constructor": made}
+            prototype.proto = None
+            del run.registering[known:]
         return made
 
     return evaluate
@@ -162,8 +168,7 @@ def initialize(
         return this
     if isinstance(function, JsClass):
         if function.is_library is not None:
-            this.native = run.host.construct(function.is_library, given, place)
-            return this
+            return initialize(run, function.is_library, this, given, target, place)
         if function.constructor is not None:
             if function.base is None:
                 function.add_fields(run, this)
@@ -177,9 +182,7 @@ def initialize(
     if function is None or function is UNDEFINED:
         return this
     made = run.host.construct(function, given, place)
-    if run.host.is_native(made):
-        this.native = made
-    elif isinstance(made, JsObject):
+    if isinstance(made, JsObject):
         for name, member in made.members.items():
             run.write(this.members, name, member)
         this.native = this.native or made.native

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp import functions, patterns
 from mcproof.source.javascript.interp.interpreter import (
+    MOST_ITEMS,
     Completion,
     Deferred,
     Scope,
@@ -199,6 +200,16 @@ def _sequence(module: Module, node: Node) -> Evaluate:
     return evaluate
 
 
+def _flat_all(node: Node) -> list[Node]:
+    return [part for child in children_of(node) for part in _flat(child)]
+
+
+def _last(scope: Scope, parts: list[Evaluate]) -> Value:
+    """The value of the last of several expressions, which may be awaited."""
+    values = [part(scope) for part in parts] or [UNDEFINED]
+    return values[-1].value if isinstance(values[-1], JsPromise) else values[-1]
+
+
 def _flat(node: Node) -> list[Node]:
     """The expressions of a sequence, which the grammar nests."""
     parts: list[Node] = []
@@ -235,16 +246,20 @@ def _array(module: Module, node: Node) -> Evaluate:
         run.charge(1 + len(parts) // 8)
         items: list[Value] = []
         is_open = False
+        by_default: Unknown | None = None
         for is_spread, part in parts:
             value = part(scope)
             if is_spread:
+                if isinstance(value, Unknown) and value.is_default and len(value.options) == 1:
+                    by_default, value = value, value.options[0]
                 more, more_open = items_of(run, value)
                 run.charge(len(more) // 8)
                 items += more
                 is_open = is_open or more_open
             else:
                 items.append(value)
-        return JsArray(items, is_open=is_open)
+        made = JsArray(items[:MOST_ITEMS], is_open=is_open or len(items) > MOST_ITEMS)
+        return made if by_default is None else Unknown(by_default.reason, (made,), is_default=True)
 
     return evaluate
 
@@ -346,6 +361,8 @@ def _spread_into(run: Interpreter, made: JsObject, value: Value) -> None:
             made.members[name] = get_member(run, value, name) if is_computed else member
         made.is_open = made.is_open or value.is_open
         made.sources = (*value.sources, *made.sources)[:8]
+        if run.host.is_native(value.native):
+            made.native = value.native  # a copy of the environment
     elif not (value is None or value is UNDEFINED or isinstance(value, (bool, int, float, str))):
         made.is_open = True
 
@@ -399,13 +416,23 @@ def _subscript(module: Module, node: Node) -> Evaluate:
         name = property_key(key)
         if isinstance(name, Unknown):
             if name.options:
-                return over_options(name, lambda option: get_member(run, value, option))
+                return member_at_options(run, value, name)
             if isinstance(value, JsObject) and value.members and not value.is_open and value.proto is None:
                 return either([*value.members.values()], name.reason)
             return Unknown(name.reason)
         return get_member(run, value, name)
 
     return evaluate
+
+
+def member_at_options(run: Interpreter, value: Value, name: Unknown) -> Value:
+    """A member by one of several names."""
+
+    def member(option: Value) -> Value:
+        key = property_key(option)
+        return Unknown(key.reason) if isinstance(key, Unknown) else get_member(run, value, key)
+
+    return over_options(name, member)
 
 
 @_compiles("meta_property")
@@ -449,21 +476,25 @@ def compile_arguments(module: Module, node: Node | None) -> Callable[[Scope], li
 def compile_tagged(module: Module, callee: Evaluate, node: Node) -> Evaluate:
     """A template with a tag: the tag is called with the texts between the substitutions, and with their values."""
     strings: list[str] = [""]
+    raw: list[str] = [""]
     values: list[Evaluate] = []
     for child in node.children:
         if child.type == "template_substitution":
             inner = children_of(child)
             values.append(compile_expression(module, inner[0] if inner else None))
             strings.append("")
+            raw.append("")
         elif child.type == "escape_sequence":
             strings[-1] += functions.escape_text(module.source.text(child))
+            raw[-1] += module.source.text(child)
         elif child.type == "string_fragment":
             strings[-1] += module.source.text(child)
+            raw[-1] += module.source.text(child)
     run = module.run
 
     def evaluate(scope: Scope) -> Value:
         texts = JsArray(list(strings))
-        texts.members = {"raw": JsArray(list(strings))}
+        texts.members = {"raw": JsArray(list(raw))}
         return call_value(run, callee(scope), UNDEFINED, [texts, *(value(scope) for value in values)], (module, node))
 
     return evaluate
@@ -482,6 +513,10 @@ def _call(module: Module, node: Node) -> Evaluate:
     if given is not None and given.type == "template_string":
         return compile_tagged(module, compile_expression(module, callee), given)
     arguments = compile_arguments(module, given)
+    if callee.type == "identifier" and module.source.text(callee) == "await":
+        # `await (0, f)()` is read as a call of a function with this name
+        awaited = [compile_expression(module, child) for child in (_flat_all(given) if given is not None else ())]
+        return lambda scope: _last(scope, awaited)
     if callee.type == "super":
         return lambda scope: functions.call_super(run, scope, arguments(scope), place)
     if callee.type == "import":
@@ -519,13 +554,26 @@ def _call(module: Module, node: Node) -> Evaluate:
         def call_at(scope: Scope) -> Value:
             value, key = target(scope), property_key(index(scope))
             if isinstance(key, Unknown):
-                function = over_options(key, lambda option: get_member(run, value, option))
+                function = member_at_options(run, value, key)
                 return call_value(run, function, value, arguments(scope), place)
             return call_method(run, value, key, arguments(scope), place)
 
         return call_at
     function = compile_expression(module, callee)
+    if _is_awaited(module, callee) and (node.parent is None or node.parent.type != "member_expression"):
+
+        def call_awaited(scope: Scope) -> Value:
+            value = call_value(run, function(scope), UNDEFINED, arguments(scope), place)
+            return value.value if isinstance(value, JsPromise) else value
+
+        return call_awaited
     return lambda scope: call_value(run, function(scope), UNDEFINED, arguments(scope), place)
+
+
+def _is_awaited(module: Module, callee: Node) -> bool:
+    """Whether a callee is `await (…)`, which the grammar reads as a call."""
+    name = callee.child_by_field_name("function") if callee.type == "call_expression" else None
+    return name is not None and name.type == "identifier" and module.source.text(name) == "await"
 
 
 @_compiles("new_expression")
@@ -556,6 +604,8 @@ def _yield(module: Module, node: Node) -> Evaluate:
     def evaluate(scope: Scope) -> Value:
         value = inner(scope)
         found = scope.function.variables.get(functions.YIELDED)
+        if found is UNDEFINED:
+            return value.value if isinstance(value, JsPromise) else value
         if isinstance(found, JsArray):
             run.will_change(found)
             if is_many:

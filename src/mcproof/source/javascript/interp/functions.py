@@ -9,6 +9,7 @@ from mcproof.source.javascript.interp.interpreter import (
     LEAST_STEPS_OF_CALL,
     BudgetExceededError,
     Completion,
+    Context,
     Frame,
     JsThrowError,
     Scope,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from mcproof.source.javascript.interp.modules import Module
     from mcproof.source.javascript.values import Value
 
+DEEPEST_DOUBT = 8
+"""How often a function may call itself where nothing shows that this ends: each level may double the work."""
 YIELDED = "*"
 """The variable of a generator with the array of what it yields; no name of a program is like it."""
 
@@ -57,6 +60,7 @@ class FunctionCode:
         "_bind",
         "_body",
         "accessor",
+        "active",
         "is_arrow",
         "is_async",
         "is_generator",
@@ -88,6 +92,8 @@ class FunctionCode:
                 break
         name = node.child_by_field_name("name")
         self.name = module.source.text(name) if name is not None else ""
+        self.active = 0
+        """How many calls of it are being followed."""
         self.registers = module.registers_in(node.start_byte, node.end_byte)
         self.library: Value = UNDEFINED
         """What of a known package it is, if a bundle holds it; UNDEFINED before anybody looks."""
@@ -96,6 +102,9 @@ class FunctionCode:
 
     def text(self) -> str:
         return self.module.source.text(self.node)
+
+    def start_of_text(self) -> bytes:
+        return self.module.source.data[self.node.start_byte : min(self.node.end_byte, self.node.start_byte + 200)]
 
     @property
     def is_called(self) -> bool:
@@ -220,13 +229,19 @@ def name_function(value: Value, name: str) -> None:
 
 
 def call_function(
-    run: Interpreter, function: JsFunction, this: Value, given: Sequence[Value], target: Value = UNDEFINED
+    run: Interpreter,
+    function: JsFunction,
+    this: Value,
+    given: Sequence[Value],
+    target: Value = UNDEFINED,
+    *,
+    awaits: bool = False,
 ) -> Value:
-    """Call a function of the source."""
+    """Call a function of the source; with `awaits`, a generator that stands for an async function."""
     run.charge(4)
-    if run.depth >= DEEPEST_CALL:
-        return Unknown("calls are nested too deep to follow")
     code = function.code
+    if run.depth >= DEEPEST_CALL or (code.active >= DEEPEST_DOUBT and run.is_in_branch):
+        return Unknown("calls are nested too deep to follow")
     if function.bound_this is not None:
         this = function.bound_this[0] if target is UNDEFINED else this
         given = (*function.arguments, *given)
@@ -234,42 +249,54 @@ def call_function(
     if not code.is_arrow:
         scope.frame = Frame(this, function.home, target, tuple(given))
     if code.is_generator:
-        scope.variables[YIELDED] = JsArray([])
-    # half of what its caller may use: then the caller can go on without the result
-    before = run.limit
-    run.limit = min(before, run.steps + max(LEAST_STEPS_OF_CALL, (before - run.steps) // 2))
+        scope.variables[YIELDED] = UNDEFINED if awaits else JsArray([])
+    # less than what its caller may use, so that the caller can go on without the result
+    before, outer = run.limit, run.context
+    run.limit = min(before, run.steps + max(LEAST_STEPS_OF_CALL, (before - run.steps) * 3 // 4))
     run.depth += 1
+    code.active += 1
     try:
         body, bind = code.compiled()
-        with run.within("call") as context:
-            bind(scope, given)
-            completion = body(scope)
-            result = completion.value if completion is not None and completion.kind == "return" else UNDEFINED
-            if completion is not None and completion.kind == "throw":
-                raise JsThrowError(completion.value)
-            if context.returned:
-                others = [value for value, _ in context.returned]
-                first = next((value for value, is_default in context.returned if is_default), None)
-                if first is not None:
-                    result = either([first, *others, result], "which value is returned is not settled", is_default=True)
-                else:
-                    result = either([result, *others], "which value is returned is not settled")
-        if code.is_generator:
+        context = run.context = Context("call", outer)
+        bind(scope, given)
+        completion = body(scope)
+        result = completion.value if completion is not None and completion.kind == "return" else UNDEFINED
+        if completion is not None and completion.kind == "throw":
+            raise JsThrowError(completion.value)
+        if context.returned:
+            result = _one_of(context.returned, result)
+        if code.is_generator and not awaits:
             result = scope.variables[YIELDED]
     except BudgetExceededError:
         if run.steps > before:
             raise
         return Unknown("a call takes too long to follow")
+    except RecursionError:
+        return Unknown("calls are nested too deep to follow")
     except JsThrowError:
         if not code.is_async:
             raise
         result = Unknown("the call throws")
     finally:
+        run.context = outer
         run.limit = before
         run.depth -= 1
-    if code.is_async:
+        code.active -= 1
+    if code.is_async or awaits:
         return result if isinstance(result, JsPromise) else JsPromise(result)
     return result
+
+
+def _one_of(returned: list[tuple[Value, bool | None]], last: Value) -> Value:
+    """What a call returns that may have ended early: by default at the first place that it does so by default."""
+    values = [value for value, _ in returned]
+    reason = "which value is returned is not settled"
+    for number, (value, is_default) in enumerate([*returned, (last, True)]):
+        if is_default is None:
+            break
+        if is_default:
+            return either([value, *values[:number], *values[number + 1 :], last], reason, is_default=True)
+    return either([last, *values], reason)
 
 
 def add_accessor(members: dict[str, Value], name: str, kind: str, function: JsFunction) -> None:
@@ -365,7 +392,7 @@ def is_instance(run: Interpreter, value: Value, target: Value) -> Value:
         return target.name in (kind, "Object")
     if value is None or value is UNDEFINED or isinstance(value, (str, int, float)):
         return False
-    return Unknown("the class of a value is not known")
+    return run.host.is_instance(value, target)
 
 
 def as_function(run: Interpreter, value: Value) -> Callable[..., Value]:

@@ -72,8 +72,8 @@ def define_globals(run: Interpreter) -> None:
         Proxy=_native("Proxy", lambda given: argument(given, 0)),
         parseInt=_native("parseInt", _parse_int),
         parseFloat=_native("parseFloat", _parse_float),
-        isNaN=_native("isNaN", lambda given: _known(number_of_value(argument(given, 0)), math.isnan)),
-        isFinite=_native("isFinite", lambda given: _known(number_of_value(argument(given, 0)), math.isfinite)),
+        isNaN=_native("isNaN", lambda given: _known(number_of_value(argument(given, 0)), _is_nan)),
+        isFinite=_native("isFinite", lambda given: _known(number_of_value(argument(given, 0)), _is_finite)),
         structuredClone=_native("structuredClone", lambda given: _clone(run, argument(given, 0), 0)),
         NaN=math.nan,
         Infinity=math.inf,
@@ -102,6 +102,14 @@ def define_globals(run: Interpreter) -> None:
         for method_name, method in {**METHODS["Object"], **methods}.items():
             prototype.members[method_name] = _method(run, method_name, method)
         holder.members["prototype"] = prototype
+
+
+def _is_nan(value: Value) -> Value:
+    return value if isinstance(value, Unknown) else math.isnan(value)
+
+
+def _is_finite(value: Value) -> Value:
+    return value if isinstance(value, Unknown) else math.isfinite(value)
 
 
 def _nothing(given: list[Value]) -> Value:
@@ -247,7 +255,7 @@ def _parse(given: list[Value]) -> Value:
 
 
 def _raw(run: Interpreter, given: list[Value]) -> Value:
-    strings = argument(given, 0)
+    strings = get_member(run, argument(given, 0), "raw")
     if not isinstance(strings, JsArray):
         return Unknown("the text of a template is not known")
     parts: list[Value] = []

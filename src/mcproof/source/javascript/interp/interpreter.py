@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     Evaluate = Callable[["Scope"], Value]
     Execute = Callable[["Scope"], "Completion | None"]
 
-MOST_STEPS = 6_000_000
+MOST_STEPS = 1_500_000
 """How many steps following a project may take in all; a step is about a statement or a call."""
-STEPS_OF_ONE_ROOT = 1_500_000
-LEAST_STEPS_OF_CALL = 2_000
+STEPS_OF_ONE_ROOT = 800_000
+LEAST_STEPS_OF_CALL = 20_000
 DEEPEST_CALL = 120
 MOST_ITERATIONS = 2_000
 MOST_OPTIONS = 6
@@ -88,8 +88,8 @@ class Context:
         self.parent = parent
         self.doubts: list[tuple[int, int]] = []
         """The branches that may have left it early, or that it is itself."""
-        self.returned: list[tuple[Value, bool]] = []
-        """What may have been returned already, and whether that is so by default."""
+        self.returned: list[tuple[Value, bool | None]] = []
+        """What may have been returned already, and whether that is so by default; None if there is no default."""
 
 
 class Deferred:
@@ -110,6 +110,7 @@ class Host(Protocol):
     def construct(self, value: Any, arguments: Sequence[Value], place: tuple[Module, Node] | None) -> Value: ...
     def is_native(self, value: Any) -> bool: ...
     def recognized(self, value: Any) -> Value: ...
+    def is_instance(self, value: Any, target: Any) -> Value: ...
     def constructor(self, name: str) -> Value: ...
     def pass_callback(self, function: Value) -> None: ...
 
@@ -154,6 +155,11 @@ class Interpreter:
         finally:
             self.context = context.parent or context
 
+    @property
+    def is_in_branch(self) -> bool:
+        """Whether the present code runs only under a condition that is not known."""
+        return bool(self._journals)
+
     def doubts(self) -> frozenset[tuple[int, int]]:
         """The branches that decide whether the present code runs: the condition's node and the side."""
         found: list[tuple[int, int]] = []
@@ -192,17 +198,20 @@ class Interpreter:
 
         `key` identifies the branch, `preferred` is the side that is taken by default.
         """
+        self.charge(4)
         outcomes: list[tuple[Completion | None, list[tuple[Any, Any, Any]]]] = []
         for number, side in enumerate(sides):
-            with self.within("branch") as context:
-                context.doubts.append((key, number))
-                self._journals.append({})
-                try:
-                    completion = side()
-                except JsThrowError as error:
-                    completion = Completion("throw", error.value)
-                finally:
-                    changes = self._undo(self._journals.pop())
+            outer = self.context
+            context = self.context = Context("branch", outer)
+            context.doubts.append((key, number))
+            self._journals.append({})
+            try:
+                completion = side()
+            except JsThrowError as error:
+                completion = Completion("throw", error.value)
+            finally:
+                changes = self._undo(self._journals.pop())
+                self.context = outer
             outcomes.append((completion, changes))
         going = [n for n, (completion, _) in enumerate(outcomes) if completion is None or completion.kind != "throw"]
         if not going:
@@ -213,21 +222,22 @@ class Interpreter:
         # A side that throws ends the program, and what is served comes from the others.
         ends = [outcomes[number][0] for number in going]
         normal = [number for number in going if outcomes[number][0] is None]
-        self._merge([outcomes[number][1] for number in (normal or going)], condition.reason)
+        merged = sorted(normal or going, key=lambda number: number != preferred)
+        self._merge([outcomes[number][1] for number in merged], condition.reason, has_default=merged[0] == preferred)
         if len(going) == 1:
             return ends[0]
         if normal:
             for number in going:
                 completion = outcomes[number][0]
                 if completion is not None:
-                    self._leave_early(completion, key, number, is_default=number == preferred)
+                    self._leave_early(completion, key, number, is_default=_is(number, preferred))
             return None
         first = ends[0] or Completion("return")
         if all(end is not None and end.kind == first.kind == "return" for end in ends):
             return Completion("return", self._either([end.value for end in ends if end], condition, going, preferred))
         for number, end in zip(going[1:], ends[1:], strict=True):
             if end is not None and end.kind == "return":
-                self._leave_early(end, key, number, is_default=number == preferred)
+                self._leave_early(end, key, number, is_default=_is(number, preferred))
         return next((end for end in ends if end is not None and end.kind != "return"), first)
 
     def _either(self, values: list[Value], condition: Unknown, numbers: list[int], preferred: int | None) -> Value:
@@ -236,7 +246,7 @@ class Interpreter:
             values = [values[at], *values[:at], *values[at + 1 :]]
         return either(values, condition.reason, is_default=preferred is not None)
 
-    def _leave_early(self, completion: Completion, key: int, number: int, *, is_default: bool) -> None:
+    def _leave_early(self, completion: Completion, key: int, number: int, *, is_default: bool | None) -> None:
         """Note that the rest of a function, a loop or an iteration may not run."""
         kinds = {"return": ("call",), "break": ("loop", "call"), "continue": ("iteration", "call")}[completion.kind]
         context: Context | None = self.context
@@ -272,8 +282,8 @@ class Interpreter:
             else:
                 self.write(container, name, new)
 
-    def _merge(self, sides: list[list[tuple[Any, Any, Any]]], reason: str) -> None:
-        """Apply the writes of several sides, of which one happened."""
+    def _merge(self, sides: list[list[tuple[Any, Any, Any]]], reason: str, *, has_default: bool) -> None:
+        """Apply the writes of several sides, of which one happened; by default the first, if so."""
         if len(sides) == 1:
             self._apply(sides[0])
             return
@@ -288,19 +298,32 @@ class Interpreter:
                 lists = [present if new is None else new[0] for new in written]
                 self.will_change(container)
                 container.items = _merged_items([items for items, _ in lists], reason)
-                container.is_open = any(is_open for _, is_open in lists)
+                container.is_open = any(is_open for _, is_open in lists) or len(container.items) >= MOST_MERGED
             else:
                 present = container.get(name, ABSENT)
                 values = [present if new is None else new[0] for new in written]
-                self.write(container, name, either(values, reason))
+                self.write(container, name, either(values, reason, is_default=has_default))
+
+
+def _is(number: int, preferred: int | None) -> bool | None:
+    return None if preferred is None else number == preferred
+
+
+MOST_MERGED = 3_000
+"""How many items an array has at most after a branch: merging one that differs at its start may double it."""
 
 
 def _merged_items(lists: list[list[Value]], reason: str) -> list[Value]:
     """The items of one of several lists: those at their common start for certain, the others perhaps."""
     shortest = min(map(len, lists))
-    common = next((n for n in range(shortest) if any(items[n] is not lists[0][n] for items in lists)), shortest)
-    rest = [maybe(item, reason) for items in lists for item in items[common:]]
-    return lists[0][:common] + rest
+    first = lists[0]
+    common = next((n for n in range(shortest) if not all(items[n] is first[n] for items in lists)), shortest)
+    rest: dict[Any, Value] = {}
+    for items in lists:
+        for item in items[common:]:
+            known = item.options if isinstance(item, Unknown) and item.options else (item,)
+            rest.setdefault(tuple(map(id, known)), item)
+    return (first[:common] + [maybe(item, reason) for item in rest.values()])[:MOST_MERGED]
 
 
 def is_same(one: Value, other: Value) -> bool:
@@ -318,7 +341,9 @@ def either(values: Sequence[Value], reason: str, *, is_default: bool = False) ->
         inner = value.options if isinstance(value, Unknown) and value.options else (value,)
         is_open = is_open or (isinstance(value, Unknown) and (not value.options or value.is_default))
         for option in inner:
-            if not isinstance(option, Unknown) and not any(is_same(option, other) for other in options):
+            if isinstance(option, Unknown):
+                is_open = True
+            elif not any(is_same(option, other) for other in options):
                 options.append(option)
     if len(options) == 1 and not is_open:
         return options[0]
@@ -329,7 +354,9 @@ def either(values: Sequence[Value], reason: str, *, is_default: bool = False) ->
     elif isinstance(values[0], Unknown) and not values[0].options:
         is_default = False
     if len(options) > MOST_OPTIONS:
-        options = options[:MOST_OPTIONS]
+        options, is_open = options[:MOST_OPTIONS], True
+    if is_open and not is_default:
+        options.append(Unknown(reason))  # it may also be something else
     return Unknown(reason, tuple(options), is_default)
 
 

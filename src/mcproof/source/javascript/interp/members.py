@@ -72,7 +72,8 @@ def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> V
                 options = [UNDEFINED if option is ABSENT else option for option in value.options]
                 return Unknown(value.reason, tuple(options), value.is_default)
             return value
-        is_open = is_open or at.is_open
+        # of a map it is the content that may be more, not the members
+        is_open = is_open or (at.is_open and not hasattr(at.native, "entries"))
         at = at.proto
     if isinstance(holder, JsFunction) and name == "prototype" and not holder.code.is_arrow:
         return holder.prototype()
@@ -239,6 +240,10 @@ def call_value(run: Interpreter, function: Value, this: Value, given: list[Value
             code.library = run.host.recognized(code)
         if code.library is not None:
             return run.host.call(code.library, given, place)
+        if len(given) == 4 and isinstance(given[3], JsFunction) and given[3].code.is_generator:
+            # what compilers make of async functions for older versions of the language
+            items, _ = items_of(run, given[1])
+            return call_function(run, given[3], given[0], items, awaits=True)
         if len(given) > 1 and given[0].__class__ is str and _ZOD_CLASS.match(given[0]) and _is_callable(given[1]):
             return run.host.constructor(given[0])
         if given and given[0].__class__ is Library and mentions(code, b"__esModule"):
@@ -250,7 +255,9 @@ def call_value(run: Interpreter, function: Value, this: Value, given: list[Value
     if isinstance(function, Unknown):
         callable_options = [option for option in function.options if not _is_no_function(option)]
         if callable_options:
-            return call_options(run, function, lambda option: call_value(run, option, this, given, place))
+            return call_options(
+                run, function, callable_options, lambda option: call_value(run, option, this, given, place)
+            )
         pass_on(run, given)
         return Unknown(function.reason)
     run.charge(2)
@@ -275,9 +282,8 @@ def pass_on(run: Interpreter, given: Sequence[Value]) -> None:
                     run.host.pass_callback(member)
 
 
-def call_options(run: Interpreter, value: Unknown, call: Callable[[Value], Value]) -> Value:
-    """Call each of several functions, of which only one is called."""
-    options = [option for option in value.options if not _is_no_function(option)]
+def call_options(run: Interpreter, value: Unknown, options: list[Value], call: Callable[[Value], Value]) -> Value:
+    """Call each of several functions, or a method of several values, of which only one is meant."""
     if not options:
         return Unknown(value.reason)
     if len(options) == 1:
@@ -305,7 +311,7 @@ def call_method(run: Interpreter, value: Value, name: str, given: list[Value], p
             if value.is_default and not isinstance(result, Unknown):
                 return Unknown(value.reason, (result,), is_default=True)
             return result
-        return call_options(run, value, lambda option: call_method(run, option, name, given, place))
+        return call_options(run, value, options, lambda option: call_method(run, option, name, given, place))
     if isinstance(value, (JsObject, JsArray, str)):
         if isinstance(value, JsObject) and value.native is not None and run.host.is_native(value.native):
             own = member_from(run, value, name, value)
@@ -332,8 +338,9 @@ def construct_value(run: Interpreter, function: Value, given: list[Value], place
         maker = function.members.get("@@construct")
         return maker.use(UNDEFINED, given) if isinstance(maker, NativeFunction) else function.use(UNDEFINED, given)
     if isinstance(function, Unknown):
-        if function.options:
-            return call_options(run, function, lambda option: construct_value(run, option, given, place))
+        options = [option for option in function.options if not _is_no_function(option)]
+        if options:
+            return call_options(run, function, options, lambda option: construct_value(run, option, given, place))
         pass_on(run, given)
         return Unknown(function.reason)
     return run.host.construct(function, given, place)

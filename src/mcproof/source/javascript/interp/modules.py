@@ -8,14 +8,19 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp import functions
-from mcproof.source.javascript.interp.interpreter import BudgetExceededError, Deferred, JsThrowError, Scope
+from mcproof.source.javascript.interp.interpreter import (
+    LEAST_STEPS_OF_CALL,
+    BudgetExceededError,
+    Deferred,
+    JsThrowError,
+    Scope,
+)
 from mcproof.source.javascript.interp.members import get_member, member_from
 from mcproof.source.javascript.interp.statements import compile_statement, hoisted_function
 from mcproof.source.javascript.syntax import children_of, string_of
 from mcproof.source.javascript.values import UNDEFINED, JsArray, JsObject, Library, Unknown
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
@@ -31,7 +36,7 @@ DEEPEST_IMPORT = 200
 class Module:
     """A file that is followed."""
 
-    def __init__(self, run: Interpreter, source: SourceFile, registering: re.Pattern[bytes]) -> None:
+    def __init__(self, run: Interpreter, source: SourceFile, registering: tuple[bytes, ...]) -> None:
         self.run = run
         self.source = source
         self.scope = Scope(None, is_function=True)
@@ -41,7 +46,7 @@ class Module:
         self.is_done = False
         self.meta = JsObject({"url": f"file://{source.path}", "dirname": os.path.dirname(source.path)})
         self.meta.members["filename"] = source.path
-        self._registering = [match.start() for match in registering.finditer(source.data)]
+        self._registering = sorted(at for word in registering for at in _occurrences(source.data, word))
         self.require = functions.NativeFunction("require", lambda this, given: self.required(_first(given)))
         self.require.members["resolve"] = functions.NativeFunction("resolve", lambda this, given: _first(given))
 
@@ -125,6 +130,9 @@ class Module:
     def _execute(self, node: Node) -> None:
         """Execute a statement. What fails in it does not end the module: a server that runs gets past it."""
         run = self.run
+        before = run.limit
+        # less than what is left, so that the statements after it can run
+        run.limit = min(before, run.steps + max(LEAST_STEPS_OF_CALL, (before - run.steps) * 3 // 4))
         try:
             execute = compile_statement(self, node)
             run.charge(1)
@@ -135,8 +143,10 @@ class Module:
             run.modules.note_endless(self, node)
         except BudgetExceededError:
             run.modules.note_endless(self, node)
-            if run.steps > run.limit:
+            if run.steps > before:
                 raise
+        finally:
+            run.limit = before
 
     def _import(self, node: Node) -> None:
         source = node.child_by_field_name("source")
@@ -177,6 +187,8 @@ class Module:
     def _bind(self, name: str, loaded: Module | Value, exported: str) -> None:
         if isinstance(loaded, Module):
             self.scope.variables[name] = Deferred(lambda: loaded.exported(exported))
+        elif isinstance(loaded, (JsObject, JsArray)):  # a file with data
+            self.scope.variables[name] = loaded if exported == "default" else get_member(self.run, loaded, exported)
         else:
             self.scope.variables[name] = get_member(self.run, loaded, exported)
 
@@ -256,6 +268,13 @@ class Module:
             yield from list(whole.members)
 
 
+def _occurrences(data: bytes, word: bytes) -> Iterator[int]:
+    at = data.find(word)
+    while at >= 0:
+        yield at
+        at = data.find(word, at + 1)
+
+
 def _first(given: list[Value]) -> Value:
     return given[0] if given else UNDEFINED
 
@@ -267,7 +286,7 @@ class Modules:
         self,
         run: Interpreter,
         files: ProjectFiles,
-        registering: re.Pattern[bytes],
+        registering: tuple[bytes, ...],
         note_endless: Callable[[Module, Node], None],
     ) -> None:
         self._run = run
@@ -304,6 +323,7 @@ class Modules:
 
     def load_for(self, importer: Module, request: str) -> Module | Value:
         """The module that a file imports, or what stands for it if it belongs to another package."""
+        request = request.removeprefix("file://")
         path = self._files.resolve(request, importer.source.path)
         if path is not None:
             return self.load(path)

@@ -363,7 +363,7 @@ def type_name(value: Value) -> str | Unknown:
 def json_text(value: Any, indent: Any = None) -> Value:
     """What `JSON.stringify` makes of a value."""
     try:
-        data = as_data(value, 0)
+        data = as_data(value, 0, [MOST_WRITTEN])
     except LookupError:
         return Unknown("what is written as JSON is not known")
     if data is UNDEFINED:
@@ -373,22 +373,27 @@ def json_text(value: Any, indent: Any = None) -> Value:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
 
 
-def as_data(value: Any, depth: int) -> Any:
-    """A value as plain JSON data; UNDEFINED if it has none. Raises LookupError if it is not known."""
+MOST_WRITTEN = 50_000
+"""How many values one JSON text has at most; shared values count each time."""
+
+
+def as_data(value: Any, depth: int, left: list[int]) -> Any:
+    """A value as plain JSON data; UNDEFINED if it has none. Raises LookupError if it is not known, or too large."""
+    left[0] -= 1
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if depth > 100 or isinstance(value, (Unknown, Library)):
+    if depth > 100 or left[0] < 0 or isinstance(value, (Unknown, Library)):
         raise LookupError
     if isinstance(value, JsArray):
         if value.is_open:
             raise LookupError
-        items = [as_data(item, depth + 1) for item in value.items]
+        items = [as_data(item, depth + 1, left) for item in value.items]
         return [None if item is UNDEFINED else item for item in items]
     if isinstance(value, JsObject) and not getattr(value, "is_callable", False):
         if value.is_open:
             raise LookupError
-        made = {name: as_data(member, depth + 1) for name, member in value.members.items() if name[:2] != "@@"}
+        made = {name: as_data(member, depth + 1, left) for name, member in value.members.items() if name[:2] != "@@"}
         return {name: member for name, member in made.items() if member is not UNDEFINED}
     return UNDEFINED

@@ -9,6 +9,7 @@ from mcproof.source.javascript.interp.expressions import compile_expression
 from mcproof.source.javascript.interp.interpreter import (
     MOST_ITERATIONS,
     Completion,
+    Context,
     Deferred,
     JsThrowError,
     Scope,
@@ -356,8 +357,12 @@ def _loop(module: Module, body: Execute, scope: Scope, label: str) -> tuple[bool
     """One iteration. Returns whether the loop goes on, and else how it ends."""
     run = module.run
     run.charge(2)
-    with run.within("iteration"):
+    outer = run.context
+    run.context = Context("iteration", outer)
+    try:
         completion = body(scope)
+    finally:
+        run.context = outer
     if completion is None:
         return True, None
     is_own = completion.value is UNDEFINED or completion.value == label

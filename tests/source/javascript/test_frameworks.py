@@ -1,0 +1,64 @@
+"""Frameworks on top of the SDK, and several servers in one folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.source.javascript.pipeline import discover_servers
+from source.javascript.sources import SERVER, names, project, tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_fastmcp(tmp_path: Path) -> None:
+    text = """
+    import { FastMCP } from "fastmcp";
+    import { z } from "zod";
+    const server = new FastMCP({ name: "harbour", version: "1.0.0" });
+    server.addTool({
+      name: "moor", description: "Moors.", parameters: z.object({ berth: z.string() }),
+      annotations: { readOnlyHint: true }, execute: async () => "",
+    });
+    """
+    source = project(tmp_path, {"index.js": text}, dependencies={"fastmcp": "3.0.0", "zod": "3.25.76"})
+    (tool,) = tools(source)
+    assert (tool["name"], tool["description"], tool["annotations"]) == ("moor", "Moors.", {"readOnlyHint": True})
+    assert tool["inputSchema"]["required"] == ["berth"]
+    assert source.tools[0].framework == "fastmcp"
+
+
+def test_mastra(tmp_path: Path) -> None:
+    text = """
+    import { MCPServer } from "@mastra/mcp";
+    import { createTool } from "@mastra/core/tools";
+    import { z } from "zod";
+    const moor = createTool({ id: "moor-a-boat", description: "Moors.", inputSchema: z.object({ berth: z.string() }) });
+    new MCPServer({ name: "harbour", version: "1.0.0", tools: { moor } });
+    """
+    (tool,) = tools(project(tmp_path, {"index.js": text}, dependencies={"@mastra/mcp": "0.10.0", "zod": "3.25.76"}))
+    assert (tool["name"], tool["description"]) == ("moor", "Moors.")
+
+
+def test_a_handler_that_changes_what_is_registered_makes_it_conditional(tmp_path: Path) -> None:
+    text = """
+    import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+    server.tool("moor", async () => {});
+    const inner = server.server._requestHandlers.get("tools/list");
+    server.server.setRequestHandler(ListToolsRequestSchema, async (request) => inner(request));
+    """
+    assert names(tools(project(tmp_path, {"index.js": SERVER.replace("ListTools", "CallTool") + text}))) == ["moor?"]
+
+
+def test_a_disabled_tool_is_not_listed(tmp_path: Path) -> None:
+    text = 'server.tool("moor", async () => {});\nserver.tool("cast_off", async () => {}).disable();'
+    assert names(tools(project(tmp_path, {"index.js": SERVER + text}))) == ["moor"]
+
+
+def test_each_server_of_a_folder_has_a_catalog(tmp_path: Path) -> None:
+    for name in ("weather", "notes"):
+        project(tmp_path / name, {"index.js": SERVER + f'server.tool("{name}", async () => {{}});'})
+    found = {
+        name: [tool["name"] for tool in source.document["tools"]] for name, source in discover_servers(str(tmp_path))
+    }
+    assert found == {str(tmp_path / "weather"): ["weather"], str(tmp_path / "notes"): ["notes"]}
