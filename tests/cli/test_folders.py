@@ -276,7 +276,7 @@ def test_a_folder_of_typescript_has_nothing_to_check(tmp_path: Path, has_package
     if has_package:
         write(tmp_path / "package.json", PACKAGE)
     said = fails("lint", cwd=tmp_path)
-    assert "nothing that this server registers is found in its source" in said
+    assert "nothing to check: nothing that this server registers is found in its source" in said
     assert f"`mcproof lint -- node {'dist' if has_package else 'build'}/index.js`" in said
 
 

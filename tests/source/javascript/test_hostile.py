@@ -6,10 +6,10 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from mcproof.targets.folders import read_source
 
 from mcproof.core.errors import InputError
 from mcproof.source.javascript.pipeline import discover
+from mcproof.targets.folders import read_source
 from source.javascript.sources import SERVER, names, project, served, tools
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ _TESTS = re.compile(
 _TEST_FOLDERS = frozenset(("__tests__", "__mocks__", "test", "tests", "e2e", "fixtures", "__fixtures__", "testUtils"))
 REGISTERING = (
     b"registerTool", b"registerAppTool", b"registerPrompt", b"registerResource", b"setRequestHandler", b".tool(",
-    b"addTool", b"addPrompt", b"addResource", b"createTool", b"defineTool", b"McpServer", b"MCPServer", b"FastMCP",
+    b"addTool", b"addPrompt", b"addResource", b"createTool", b"defineTool", b"McpServer(", b"MCPServer(", b"FastMCP(",
     b"MCPTool", b"xmcp",
 )  # fmt: skip
 """Words of code that registers something with a server."""

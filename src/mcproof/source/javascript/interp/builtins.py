@@ -52,7 +52,31 @@ def method_of(run: Interpreter, kind: str, name: str) -> Value:
     method = METHODS[kind].get(name) or METHODS["Object"].get(name)
     if method is None:
         return UNDEFINED
-    return NativeFunction(name, lambda this, given: method(run, this, given))
+    return native_method(run, kind, name, method)
+
+
+_TYPES: dict[str, Any] = {
+    "Array": JsArray,
+    "String": str,
+    "RegExp": JsRegExp,
+    "Promise": JsPromise,
+    "Number": (int, float),
+}
+
+
+def native_method(run: Interpreter, kind: str, name: str, method: Method) -> NativeFunction:
+    """A method as a function, which a program may call on anything."""
+
+    def use(this: Value, given: list[Value]) -> Value:
+        is_own = name in METHODS[kind]
+        fits = isinstance(this, _TYPES.get(kind, object)) and (
+            kind not in ("Map", "Set") or (isinstance(this, JsObject) and isinstance(this.native, Collection))
+        )
+        if isinstance(this, Unknown) or (is_own and not fits):
+            return Unknown(f"what `{name}` is called on is not known")
+        return method(run, this, given)
+
+    return NativeFunction(name, use)
 
 
 def object_member(run: Interpreter, value: JsObject, name: str) -> Value:

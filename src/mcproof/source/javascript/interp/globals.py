@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.source.javascript.interp.builtins import METHODS, argument, collection
+from mcproof.source.javascript.interp.builtins import METHODS, argument, collection, native_method
 from mcproof.source.javascript.interp.functions import JsFunction, NativeFunction
 from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, JsThrowError, either, over_options
 from mcproof.source.javascript.interp.members import (
@@ -45,7 +45,6 @@ from mcproof.source.javascript.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.source.javascript.interp.builtins import Method
     from mcproof.source.javascript.interp.interpreter import Interpreter
     from mcproof.source.javascript.values import Value
 
@@ -100,7 +99,7 @@ def define_globals(run: Interpreter) -> None:
         methods = METHODS[name]
         prototype = JsObject({})
         for method_name, method in {**METHODS["Object"], **methods}.items():
-            prototype.members[method_name] = _method(run, method_name, method)
+            prototype.members[method_name] = native_method(run, name, method_name, method)
         holder.members["prototype"] = prototype
 
 
@@ -135,10 +134,6 @@ def _big(given: list[Value]) -> Value:
 
 def _symbol(given: list[Value]) -> Value:
     return Symbol(str(argument(given, 0)))
-
-
-def _method(run: Interpreter, name: str, method: Method) -> NativeFunction:
-    return NativeFunction(name, lambda this, given: method(run, this, given))
 
 
 def _native(name: str, use: Use) -> NativeFunction:
