@@ -195,7 +195,7 @@ def changed_text(text: str, changes: Iterable[TextDocumentContentChangeEvent], e
     return text
 
 
-LARGEST_DOCUMENT = 8 << 20
+LARGEST_DOCUMENT = 2 << 20
 """The most characters of a document that is checked, and the most bytes of another file that is read to locate
 a finding in it."""
 
