@@ -293,7 +293,9 @@ def test_a_crash_is_a_problem_without_details(filled: Database, monkeypatch: pyt
 # --- protection ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "", "127.0.0.1.evil"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "testserver.evil.example", "", "127.0.0.1.evil", "testserver:80@x", "testserver:x"]
+)
 def test_a_foreign_host_is_refused(web: TestClient, host: str) -> None:
     assert web.get("/", headers={"host": host}).status_code == 421
 

@@ -97,8 +97,9 @@ def test_progress_is_shown_without_a_script(service: TestClient) -> None:
 def test_one_client_cannot_take_all_streams_of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "STREAMS_OF_CLIENT", 0)
     with visiting(tmp_path) as service:
-        path, _ = visited(service, catalog=GOOD.decode())
+        path = ask(service, catalog=GOOD.decode())
         assert service.get(f"{path}/events").status_code == 429
+        assert service.get(path).status_code == 200
 
 
 def test_a_stream_of_events_ends_after_a_while(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +191,9 @@ def test_what_is_not_a_catalog_has_a_page(service: TestClient) -> None:
 def test_a_name_that_leads_to_this_machine_is_refused_by_the_process(tmp_path: Path) -> None:
     with visiting(tmp_path, networks=()) as service:
         page = visited(service, url="http://localhost:8000/mcp")[1]
+        for command in ("lint", "scan"):
+            sent = service.post(f"/api/v1/{command}", json={"url": "http://localhost:8000/mcp"})
+            assert (sent.status_code, "location" in sent.headers) == (422, False)
     assert "This address cannot be checked from here" in page
 
 

@@ -173,7 +173,8 @@ class OriginCheck:
             host = request.headers.get("host", "").lower()
             # Without the port; an IPv6 address is in brackets.
             name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-            if "*" not in self._hosts and name not in self._hosts:
+            is_whole = re.fullmatch(r"(?::[0-9]{1,5})?", host[len(name) :]) is not None
+            if not is_whole or ("*" not in self._hosts and name not in self._hosts):
                 app = problem(request, 421, "this host is not served")
             elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not _is_same_origin(request, host):
                 app = problem(request, 403, "the request comes from a page of another site")

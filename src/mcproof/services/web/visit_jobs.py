@@ -7,6 +7,7 @@ Why visits are processes: docs/decisions/0055-visits-in-processes.md.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import zlib
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
-from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError, parse_strict_url
 from mcproof.client.redaction import hiding, secrets_of_url
 from mcproof.core.console import Style
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
@@ -150,6 +151,8 @@ def outcome_of(job: GuestJob, report_step: Callable[[str], None]) -> GuestOutcom
     with guard.applied():
         if job.url:
             guard.check_url(job.url)
+            # Before all else: a scan has a result without a connection, too, and a refused name must have none.
+            asyncio.run(guard.addresses(parse_strict_url(job.url).origin.host))
         run = execute(run_request(job), listen)
     if failure is not None:
         raise failure
