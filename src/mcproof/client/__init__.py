@@ -9,5 +9,5 @@ The two eras are the handshake with `initialize`, and requests without one; `era
 
 Public modules: auth.authorizer, auth.tokens, capture, connect, connection, endpoints, errors, http.fetch,
 http.policy, listing, perimeter.observe, questions, redaction, session, tracing, transports.processes,
-transports.sse, waiting.
+waiting.
 """

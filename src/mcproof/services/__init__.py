@@ -6,5 +6,5 @@ other. The dashboard is `web` over `store`: `web.pages` has the pages, `store.se
 visit is a check that somebody asks `web` for. The options of the commands that start a service are in `cli`.
 
 Public modules: lsp.server, mcp.server, store.database, store.queries, store.recording, store.transfer, sweep,
-sweep.check, sweep.conductor, sweep.registry, sweep.summary, web.server.
+sweep.request, sweep.summary, web.server.
 """

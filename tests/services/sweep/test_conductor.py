@@ -8,10 +8,11 @@ import pytest
 
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.services.sweep import conductor
-from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
-from mcproof.services.sweep.conductor import Conductor, Politeness
+from mcproof.services.sweep.check import Attempt, SweepTask
+from mcproof.services.sweep.conductor import Conductor
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
 from mcproof.services.sweep.registry import SweepTarget, capture_target, key_of
+from mcproof.services.sweep.request import Politeness, SweepPlan
 from mcproof.services.sweep.results import FileSink, ResultsFile
 
 from .sweeping import rows

@@ -108,7 +108,7 @@ def test_ray_on_this_machine_listens_on_loopback_and_asks_for_a_token(tmp_path: 
 
 _RAY = """
 import os, sys
-from mcproof.services.sweep.check import SweepPlan
+from mcproof.services.sweep.request import SweepPlan
 from mcproof.services.sweep.ray_engine import RayEngine
 engine = RayEngine(SweepPlan(), address=None, jobs=1, at_once=1)
 print(os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]) == 64, flush=True)

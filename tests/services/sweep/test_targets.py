@@ -9,11 +9,13 @@ import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.errors import InputError
-from mcproof.services.sweep.registry import Permissions, SweepTarget
+from mcproof.services.sweep.request import Permissions
 from mcproof.services.sweep.targets import TargetSources
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.services.sweep.registry import SweepTarget
 
 COMMANDS = Permissions(commands=True)
 

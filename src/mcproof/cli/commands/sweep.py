@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.services.store.database import Database
-    from mcproof.services.sweep import SweepRequest
+    from mcproof.services.sweep.request import SweepRequest
 
 _CHECKS, _TRUST, _POLITENESS, _MACHINES = "What is checked", "What may be started", "Limits", "Where"
 """Titles of groups of options."""
@@ -62,10 +62,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> SweepRequest:
-    from mcproof.services.sweep import EngineChoice, SweepRequest
-    from mcproof.services.sweep.check import SweepPlan
-    from mcproof.services.sweep.conductor import Politeness
-    from mcproof.services.sweep.registry import Permissions
+    from mcproof.services.sweep.request import EngineChoice, Permissions, Politeness, SweepPlan, SweepRequest
 
     settings = parse_config(options)
     plan = SweepPlan(

@@ -72,6 +72,7 @@ def record_known(connection: Connection, record: RunRecord, name: str, uid: str)
     for scheme, score, word in scores:
         if score is not None:
             connection.execute(insert(SCORES).values(run_id=run, scheme=scheme, score=score, word=word))
+    # Some at a time: a hostile catalog has tens of thousands of findings.
     for rows in record.rows():
         connection.execute(insert(FINDINGS), [{"run_id": run, **row} for row in rows])
     update_server(connection, server, run, record)

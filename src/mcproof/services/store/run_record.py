@@ -130,4 +130,5 @@ def _findings(result: TargetResult) -> Iterator[bytes]:
             }
             for number, finding in enumerate(result.findings[start : start + _TOGETHER], start)
         ]
+        # Only on their way to the database: what is kept of findings are rows.
         yield zlib.compress(json.dumps(rows).encode(), 1)

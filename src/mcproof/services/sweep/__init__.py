@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
-from mcproof import __version__
 from mcproof.core.console import plural
 from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.services.sweep.check import SweepPlan, validate_plan
-from mcproof.services.sweep.conductor import Conductor, Politeness, Tally
+from mcproof.services.sweep.check import validate_plan
+from mcproof.services.sweep.conductor import Conductor, Tally
 from mcproof.services.sweep.engines import LocalEngine, SweepEngine, cores, descriptors_left
-from mcproof.services.sweep.registry import Permissions
 from mcproof.services.sweep.results import FileSink, RecordingSink, ResultsFile
 from mcproof.services.sweep.targets import TargetSources
 
@@ -25,56 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.services.store.database import Database
+    from mcproof.services.sweep.request import SweepRequest
 
 
-AT_ONCE = 32
-"""How many live servers are checked at once by default."""
 _DESCRIPTORS, _OF_SCAN, _OF_PROOF = 5, 8, 24
 """How many open files a live server needs: for a connection, and what `--scan` and `--prove` add."""
-
-
-class EngineChoice(NamedTuple):
-    """Where the work is done."""
-
-    name: str = "local"
-    address: str | None = None
-    """Of a Ray cluster; None for one on this machine."""
-    jobs: int | None = None
-    """How many processes check captures; None for one per core."""
-    at_once: int = AT_ONCE
-    """How many live servers are checked at once."""
-
-
-class SweepRequest(NamedTuple):
-    """A sweep."""
-
-    sources: tuple[str, ...]
-    results: str
-    plan: SweepPlan = SweepPlan()
-    permissions: Permissions = Permissions()
-    politeness: Politeness = Politeness()
-    engine: EngineChoice = EngineChoice()
-    restarts: bool = False
-    ours: frozenset[str] = frozenset()
-    """Other files that the sweep writes, by real path."""
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What must be the same for a sweep to go on."""
-        plan, allowed = self.plan, self.permissions
-        return {
-            "targets": list(self.sources),
-            "select": list(plan.rules.select),
-            "ignore": list(plan.rules.ignore),
-            "config": plan.settings.file,
-            "scan": plan.scans,
-            "prove": plan.proves,
-            "record": plan.records,
-            "allow-commands": allowed.commands,
-            "run-packages": allowed.packages,
-            "allow-env": sorted(allowed.variables),
-            "mcproof": __version__,
-        }
 
 
 class SweepRun(NamedTuple):

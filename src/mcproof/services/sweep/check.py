@@ -28,14 +28,13 @@ from mcproof.runs.requests import (
     LintRequest,
     Policy,
     ProveRequest,
-    RuleSelection,
     ScanRequest,
-    SettingsSource,
     TargetSelection,
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.services.store.run_record import RunRecord, record_of
 from mcproof.services.sweep.registry import SweepTarget
+from mcproof.services.sweep.request import SweepPlan
 from mcproof.services.sweep.results import (
     CHECKED,
     Failing,
@@ -63,20 +62,6 @@ _COLLECTED_EVERY = 200
 """How many targets are checked between two runs of the garbage collector."""
 
 _WARM_UP = b'{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}'
-
-
-@record()
-class SweepPlan(NamedTuple):
-    """What to check on every target, and part of the identity of a sweep."""
-
-    rules: RuleSelection = RuleSelection()
-    settings: SettingsSource = SettingsSource(is_disabled=True)
-    scans: bool = False
-    proves: bool = False
-    limit: float = 60.0
-    """Seconds for one try of a target."""
-    records: bool = False
-    """Whether an attempt includes the results for the store."""
 
 
 @record()

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask, crashed, failed_line, timed_out
+from mcproof.services.sweep.check import Attempt, SweepTask, crashed, failed_line, timed_out
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, SweepEngine
 from mcproof.services.sweep.results import CHECKED, Failing, ResultsFile
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.services.sweep.registry import SweepTarget
+    from mcproof.services.sweep.request import Politeness, SweepPlan
 
 
 MOST_WAITING = 1000
@@ -119,14 +120,6 @@ class RowSink(Protocol):
 
     def flush(self, *, is_last: bool = False) -> None:
         """Write what was taken, all of it if no more follows."""
-
-
-class Politeness(NamedTuple):
-    """How hard a sweep tries."""
-
-    per_host: int = 2
-    """How many servers of one host are checked at once."""
-    retries: int = 2
 
 
 class Conductor:

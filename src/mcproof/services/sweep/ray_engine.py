@@ -20,7 +20,8 @@ from mcproof.services.sweep.engines import MOST_MEMORY, MOST_MEMORY_OF_SERVERS, 
 from mcproof.services.workers.process import limit_memory_once
 
 if TYPE_CHECKING:
-    from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
+    from mcproof.services.sweep.check import Attempt, SweepTask
+    from mcproof.services.sweep.request import SweepPlan
 
 BATCH, LIVE_BATCH = 32, 8
 """How many captures, and how many live servers, one call of Ray checks."""
@@ -105,6 +106,7 @@ class RayEngine:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             why = str(error).strip().partition("\n")[0]
             raise McproofError(f"the Ray cluster cannot be used: {why}") from None
+        # Looked at, not assumed: how Ray chooses its address is not part of what it promises.
         if address is None and (shown := ray.util.get_node_ip_address()) != LOOPBACK:
             ray.shutdown()
             raise McproofError(f"Ray {ray.__version__} listens on {shown}, where others reach it, and was stopped")

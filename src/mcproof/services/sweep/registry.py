@@ -19,29 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 
-class Permissions(NamedTuple):
-    """What the user allows a sweep to do because a file names it."""
-
-    commands: bool = False
-    """Whether to start the commands of lists and client configurations."""
-    packages: bool = False
-    """Whether to download and run the packages of registry documents."""
-    variables: frozenset[str] = frozenset()
-    """The environment variables that may be filled in: `NAME` in what the user wrote, `NAME=PLACE` only there."""
-
-    def for_user(self, host: str) -> frozenset[str]:
-        """The variables for an entry of a list or a configuration, at a host."""
-        return frozenset(name for name in self.variables if "=" not in name) | self.for_strangers(host)
-
-    def for_strangers(self, place: str) -> frozenset[str]:
-        """The variables for an entry that others wrote, such as those of a registry.
-
-        Whoever publishes an entry decides which variables it names, so a name alone would give its value to everybody.
-        """
-        pairs = (variable.partition("=") for variable in self.variables)
-        return frozenset(name for name, _, wanted in pairs if wanted and wanted == place)
-
-
 @record()
 class Hindrance(NamedTuple):
     """Why a target is not checked; known without any work."""

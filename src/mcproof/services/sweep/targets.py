@@ -13,7 +13,6 @@ from mcproof.core.errors import InputError, reason_of
 from mcproof.core.text.files import is_left_out
 from mcproof.services.sweep.registry import (
     Hindrance,
-    Permissions,
     SweepTarget,
     capture_target,
     entries_of,
@@ -31,6 +30,8 @@ from mcproof.targets.snapshots import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcproof.services.sweep.request import Permissions
 
 LONGEST_LINE = 1 << 20
 """The most characters of a line in a list."""

@@ -86,6 +86,7 @@ class RateLimit:
 
     def _charge(self, client: str, amount: float) -> None:
         """Take something else from what a client has left, which may leave it nothing."""
+        # Not refused in the middle of a body: the next request of this client will be.
         if client in self._left:
             left, known = self._left[client]
             self._left[client] = (max(0.0, left - amount), known)

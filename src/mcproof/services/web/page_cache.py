@@ -70,6 +70,7 @@ class PageCache:
             await self._app(scope, receive, send)
             return
         page = self._store.find(key)
+        # A crowd that arrives when a page has just become too old must not have it made for each of them.
         if page is None and (running := self._store.running.get(key)) is not None:
             page = await asyncio.shield(running)
         if page is None:
@@ -108,6 +109,7 @@ class PageCache:
             if headers is not None and len(parts) == 1 and len(parts[0]) <= LARGEST_PAGE:
                 page = _Page(headers, parts[0], until)
         finally:
+            # Unless something was recorded in the meantime: then it shows what was before.
             if self._store.running.get(key) is made:
                 del self._store.running[key]
                 if page is not None:

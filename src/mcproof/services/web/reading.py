@@ -103,7 +103,7 @@ class UnreadableError(Exception):
 def read(job: ReadJob, _: object) -> ReadOutcome:
     """Do a job."""
     if hasattr(os, "nice"):
-        os.nice(5)  # pages first
+        os.nice(5)  # pages that are kept already come first
     try:
         text = KINDS[job.kind](*map(zlib.decompress, job.documents)).encode("utf-8", "surrogatepass")
         if len(text) > LARGEST_RESULT:
@@ -113,6 +113,7 @@ def read(job: ReadJob, _: object) -> ReadOutcome:
         return ReadOutcome(status=error.status, problem=error.message)
     except McproofError as error:
         return ReadOutcome(status=422, problem=error.message)
+    # CPython raises a SystemError where it has no memory for another error.
     except (MemoryError, RecursionError, SystemError):
         return ReadOutcome(status=413, problem="it needs more memory than it may use")
 
@@ -161,6 +162,7 @@ def _recorded(body: bytes) -> str:
         raise UnreadableError(400, "not JSON") from None
     report, catalog = body, None
     if isinstance(members, dict) and "report" in members:
+        # Written anew, since only its own bytes may be stored, and not those of the catalog beside it.
         report = json.dumps(members["report"]).encode()
         if members.get("catalog") is not None:
             catalog = json.dumps(members["catalog"], indent=2) + "\n"
@@ -260,6 +262,7 @@ class StoreReader:
 
     def _work(self, kind: str, load: Callable[[], tuple[bytes, ...]]) -> ReadOutcome:
         job = ReadJob(kind, load())
+        # Without a look before: another thread may take the last one in between.
         try:
             worker = self._idle.pop()
         except IndexError:
@@ -284,6 +287,7 @@ class StoreReader:
         if work.cancelled() or work.exception() is not None:
             return
         outcome = work.result()
+        # A failure that was kept until now makes room first: its place in the order is that of its last use.
         self._forget(key)
         self._stored[key] = outcome, monotonic() + (FAILURE_SECONDS if outcome.problem else float("inf"))
         self._bytes += len(outcome.data)

@@ -9,8 +9,7 @@ from importlib.resources import files
 
 import mcproof.client.capture
 import mcproof.client.http.policy
-import mcproof.client.perimeter.observe
-import mcproof.client.transports.sse  # noqa: F401
+import mcproof.client.perimeter.observe  # noqa: F401
 from mcproof.client.http.fetch import default_tls
 from mcproof.services.web.reading import read
 from mcproof.services.web.visit_jobs import COMMANDS, GuestJob, outcome_of, work

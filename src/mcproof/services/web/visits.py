@@ -225,6 +225,7 @@ class Visits:
                     return
                 # So nobody can push out the reports of others.
                 shares: Counter[str] = Counter()
+                # Counted anew each time: there are few hundred, and a count beside them could be wrong.
                 for visit in self._stored_results.values():
                     shares[visit.client] += 1 if has_too_many else visit.size
                 most = shares.most_common(1)[0][0]

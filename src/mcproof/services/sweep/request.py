@@ -1,0 +1,102 @@
+"""A sweep as the user asks for it: what to check, what may be started, how hard to try, and where the work is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcproof import __version__
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.stored_form import record
+from mcproof.runs.requests import RuleSelection, SettingsSource
+
+AT_ONCE = 32
+"""How many live servers are checked at once by default."""
+
+
+class Permissions(NamedTuple):
+    """What the user allows a sweep to do because a file names it."""
+
+    commands: bool = False
+    """Whether to start the commands of lists and client configurations."""
+    packages: bool = False
+    """Whether to download and run the packages of registry documents."""
+    variables: frozenset[str] = frozenset()
+    """The environment variables that may be filled in: `NAME` in what the user wrote, `NAME=PLACE` only there."""
+
+    def for_user(self, host: str) -> frozenset[str]:
+        """The variables for an entry of a list or a configuration, at a host."""
+        return frozenset(name for name in self.variables if "=" not in name) | self.for_strangers(host)
+
+    def for_strangers(self, place: str) -> frozenset[str]:
+        """The variables for an entry that others wrote, such as those of a registry.
+
+        Whoever publishes an entry decides which variables it names, so a name alone would give its value to everybody.
+        """
+        pairs = (variable.partition("=") for variable in self.variables)
+        return frozenset(name for name, _, wanted in pairs if wanted and wanted == place)
+
+
+@record()
+class SweepPlan(NamedTuple):
+    """What to check on every target, and part of the identity of a sweep."""
+
+    rules: RuleSelection = RuleSelection()
+    settings: SettingsSource = SettingsSource(is_disabled=True)
+    scans: bool = False
+    proves: bool = False
+    limit: float = 60.0
+    """Seconds for one try of a target."""
+    records: bool = False
+    """Whether an attempt includes the results for the store."""
+
+
+class Politeness(NamedTuple):
+    """How hard a sweep tries."""
+
+    per_host: int = 2
+    """How many servers of one host are checked at once."""
+    retries: int = 2
+
+
+class EngineChoice(NamedTuple):
+    """Where the work is done."""
+
+    name: str = "local"
+    address: str | None = None
+    """Of a Ray cluster; None for one on this machine."""
+    jobs: int | None = None
+    """How many processes check captures; None for one per core."""
+    at_once: int = AT_ONCE
+    """How many live servers are checked at once."""
+
+
+class SweepRequest(NamedTuple):
+    """A sweep."""
+
+    sources: tuple[str, ...]
+    results: str
+    plan: SweepPlan = SweepPlan()
+    permissions: Permissions = Permissions()
+    politeness: Politeness = Politeness()
+    engine: EngineChoice = EngineChoice()
+    restarts: bool = False
+    ours: frozenset[str] = frozenset()
+    """Other files that the sweep writes, by real path."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a sweep to go on."""
+        plan, allowed = self.plan, self.permissions
+        return {
+            "targets": list(self.sources),
+            "select": list(plan.rules.select),
+            "ignore": list(plan.rules.ignore),
+            "config": plan.settings.file,
+            "scan": plan.scans,
+            "prove": plan.proves,
+            "record": plan.records,
+            "allow-commands": allowed.commands,
+            "run-packages": allowed.packages,
+            "allow-env": sorted(allowed.variables),
+            "mcproof": __version__,
+        }
