@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
+from mcproof.core.errors import InputError
 from mcproof.runs.stored import run_document
 from mcproof.services.store.queries import create_token, history_of, revoke_token, stored_catalog
 from mcproof.services.web.server import WebSettings, create_service
@@ -146,6 +147,19 @@ def test_a_position_that_is_written_as_a_decimal_is_shown(database: Database, po
     web = client(database)
     sent = web.post(RUNS, json=document, headers=bearer(token(database, "record")))
     assert web.get(f"/runs/{sent.json()['uid']}").status_code == 200
+
+
+def test_without_its_database_not_even_the_need_for_a_token_is_told(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = client(database, "read")
+    assert [web.get(path).status_code for path in ("/", "/api/v1/servers")] == [401, 401]
+
+    def unreachable() -> None:
+        raise InputError("the store cannot be used: it is gone")
+
+    monkeypatch.setattr(database, "reading", unreachable)
+    assert [web.get(path).status_code for path in ("/", "/api/v1/servers")] == [503, 503]
 
 
 def test_several_servers_in_one_report_are_refused(database: Database) -> None:

@@ -161,9 +161,10 @@ def find_token(database: Database, text: str, now: datetime | None = None) -> St
     It is found by its public part, and its secret part is compared in constant time.
     """
     parts = _TOKEN.fullmatch(text)
-    if parts is None:
-        return None
+    # Also for what is no token: without its store a service must not answer as if it knew.
     with database.reading() as connection:
+        if parts is None:
+            return None
         row = connection.execute(select(TOKENS).where(TOKENS.c.id == parts[1])).first()
     # Compared also if there is no such token, so that the time does not show which ids exist.
     expected = row.hash if row is not None else _hash("")

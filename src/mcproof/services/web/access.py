@@ -134,7 +134,7 @@ class TokenCheck:
             request = Request(scope)
             text = token_text(request)
             try:
-                token = await run_in_threadpool(find_token, self._database, text) if text is not None else None
+                token = await run_in_threadpool(find_token, self._database, text or "")
             except McproofError as error:  # outside the handlers of errors
                 await problem(request, 503, error.message)(scope, receive, send)
                 return
