@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.checks.texts.markup import secret_path
-from mcproof.checks.texts.suspicion import LEAST_LETTERS, model, sentences, words_in
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 SECRETS, SENDS, TAMPERS, OVERRIDES = "secret-access", "outside-address", "another-tool", "override"
 RULE_OF_KIND = {SECRETS: "TRU-105", SENDS: "TRU-107", TAMPERS: "TRU-108", OVERRIDES: "no_tool_description_manipulation"}
+_SHORTEST = 20
+"""Characters of the shortest text in ASCII that can be a directive."""
 _MARGINS = {SECRETS: 0.0, SENDS: 0.1, TAMPERS: 0.25, OVERRIDES: 0.1}
 """The score from which a sentence that names something telling is a directive: names of tools tell least."""
 _WORDS_OF_KIND = {
@@ -35,8 +36,11 @@ _secret = re.compile(r"(?:[~.]?[\w$-]*[/\\.])[^\s\"'`,;()<>]+|\bid_(?:rsa|ed2551
 _address = re.compile(
     r"\b[a-z]{2,6}://[^\s\"'`<>)\]]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b\d{1,3}(?:\.\d{1,3}){3}\b", re.IGNORECASE
 ).search
-_name = re.compile(r"(?<![\w/.])[A-Za-z]\w*(?:[-.]\w+)*(?![\w/])").findall
-_sign = re.compile(r"@\w|://|\bwww\.|\b(?:ignor|disregard|forget|overrid|bypass)", re.IGNORECASE).search
+_NAME_BYTES = bytes(code if (chr(code).isalnum() and code < 128) or code in b"_-" else 32 for code in range(256))
+"""Maps everything that is not part of a name to spaces."""
+_SIGNS = ("@", "://", "www.", "ignor", "disregard", "forget", "overrid", "bypass")
+"""Of these a text has one that names an address or an override."""
+_sign = re.compile(r"@\w|://|www\.|ignor|disregard|forget|overrid|bypass").search
 
 
 class Directive(NamedTuple):
@@ -61,9 +65,15 @@ def directives(texts: ModelTexts) -> list[Directive]:
 
 def _directives(texts: ModelTexts) -> list[Directive]:
     names = names_of(texts)
+    # A search in all texts at once is cheap, and most servers name no secret and no address.
+    joined = texts.joined.lower()
+    signs = [sign for sign in _SIGNS if sign in joined]
+    has_secret = secret_path(joined)
     found: dict[tuple[str, str], Directive] = {}
     for text in texts.distinct:
-        for kind, sentence, about in directives_in(text, names):
+        lowered = text.lower() if signs or has_secret else ""
+        may_name = any(sign in lowered for sign in signs) or (has_secret and secret_path(lowered))
+        for kind, sentence, about in directives_in(text, names) if may_name or _named(text, names) else ():
             # A tool that speaks of itself speaks of no other tool.
             uses = [use for use in texts.uses(text) if kind != TAMPERS or use.item.name != about]
             if uses:
@@ -78,8 +88,11 @@ def names_of(texts: ModelTexts) -> frozenset[str]:
 
 def directives_in(text: str, names: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
     """The directives of a text: kind, sentence and what it names. `names` are those of the tools that a model sees."""
-    if (text.isascii() and len(text) < LEAST_LETTERS) or not (_may_name(text) or _named(text, names)):
+    if (text.isascii() and len(text) < _SHORTEST) or not (_may_name(text) or _named(text, names)):
         return
+    # Here, since many servers have no text that gets so far.
+    from mcproof.checks.texts.suspicion import model, sentences
+
     for sentence in sentences(text):
         for kind, about in _named_in(sentence, names):
             if model().score(sentence) > _MARGINS[kind]:
@@ -91,8 +104,10 @@ def _named_in(sentence: str, names: Collection[str]) -> Iterator[tuple[str, str]
     other = _named(sentence, names)
     if not other and not _may_name(sentence):
         return
+    from mcproof.checks.texts.suspicion import model, words_in
+
     words = words_in(sentence)
-    classes = model().classes_in(sentence)
+    classes = model().classes_of(words)
     if "xsecretx" in words:
         yield SECRETS, next(filter(secret_path, map(str.lower, _secret(sentence))), "")
     if ("xmailx" in words or "xurlx" in words) and not _WORDS_OF_KIND[SENDS].isdisjoint(classes):
@@ -106,13 +121,15 @@ def _named_in(sentence: str, names: Collection[str]) -> Iterator[tuple[str, str]
 
 def _may_name(text: str) -> bool:
     """Whether a text may have an address, a path of secrets or an override; most have none."""
-    return _sign(text) is not None or secret_path(text.lower())
+    lowered = text.lower()
+    return _sign(lowered) is not None or secret_path(lowered)
 
 
 def _named(text: str, names: Collection[str]) -> str:
     """The tool that a text names; one that is an ordinary word only in code or before "tool"."""
-    written: list[str] = _name(text) if names else []
-    for name in written:
+    # Splitting translated bytes is ten times as fast as an expression for words, and most texts name no tool.
+    words = text.encode("latin-1", "replace").translate(_NAME_BYTES).decode("latin-1").split() if names else []
+    for name in words:
         if name in names and (not (name.isalpha() and name.islower()) or f"`{name}`" in text or f"{name} tool" in text):
             return name
     return ""

@@ -95,7 +95,7 @@ OFFSET = 30
 """Added to the number of features of a sentence: else a few words would weigh as much as a long sentence."""
 _LOWEST, _MOST_REASONS = -9.0, 3
 _LONGEST_STEM, _SHORTEST_STEM = 14, 3
-_LEAST_WORDS, LEAST_LETTERS = 4, 20
+_LEAST_WORDS, _LEAST_LETTERS = 4, 20
 _MOST_WORDS, _MOST_SENTENCES = 50_000, 20_000
 """How many words and sentences are remembered."""
 _ELSEWHERE = frozenset(("example", "pattern", "uri", "icon", "resource body"))
@@ -142,8 +142,12 @@ class Model:
 
     def words(self, sentence: str) -> list[Word]:
         """The words of a sentence."""
+        return self.looked_up(words_in(sentence))
+
+    def looked_up(self, texts: list[str]) -> list[Word]:
+        """Words with what is known of them."""
         words = []
-        for text in words_in(sentence):
+        for text in texts:
             word = self._words.get(text)
             if word is None:
                 word = self._word(text)
@@ -205,9 +209,9 @@ class Model:
         total: int = sum([weights[at] for at in features])
         return self._bias + self._scale * total / sqrt(len(features) + OFFSET)
 
-    def classes_in(self, sentence: str) -> set[str]:
-        """The classes of a sentence's words."""
-        return {self.names[at] for word in self.words(sentence) for at in word.classes}
+    def classes_of(self, texts: list[str]) -> set[str]:
+        """The classes of words."""
+        return {self.names[at] for word in self.looked_up(texts) for at in word.classes}
 
     def reasons(self, sentence: str) -> list[str]:
         """The classes that weighed most: without their words the score falls furthest."""
@@ -265,7 +269,7 @@ def _suspects(texts: ModelTexts) -> list[Suspect]:
 
 def worst_sentence(text: str) -> tuple[str, float] | None:
     """The most suspicious sentence of a text, and its score; None if none is worth a note."""
-    if text.isascii() and (len(text) < LEAST_LETTERS or text.count(" ", 0, LONGEST_SENTENCE) < _LEAST_WORDS - 1):
+    if text.isascii() and (len(text) < _LEAST_LETTERS or text.count(" ", 0, LONGEST_SENTENCE) < _LEAST_WORDS - 1):
         return None
     judge = model()
     score, worst = max(((judge.score(sentence), sentence) for sentence in sentences(text)), default=(_LOWEST, ""))
