@@ -75,8 +75,7 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
     if followed.source is not None:
         from mcproof.source.pipeline import configuration_of, flows_of
 
-        shown = (flows_of(followed.source), configuration_of(followed.source, followed.name))
-        values += [value for value in shown if value is not None]
+        values += [flows_of(followed.source), configuration_of(followed.source, followed.name)]
     if source.server is not None:
         values += observe(source.server, catalog)
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))

@@ -94,10 +94,13 @@ def flows_of(source_map: SourceMap) -> SourceFlows:
     return python.flows_of(source_map)
 
 
-def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration | None:
-    """What the source of a catalog configures; None in a language in which that is not read."""
+def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration:
+    """What the source of a catalog configures."""
     if not _is_python(source_map):
-        return None
+        from mcproof.core.observations.source import SourceConfiguration
+
+        why = "the configuration of servers in JavaScript and TypeScript is not read"
+        return SourceConfiguration(unobserved=dict.fromkeys(("TRU-309", "TRU-310", "TRU-311"), why))
     from mcproof.source.python import pipeline as python
 
     return python.configuration_of(source_map, target)

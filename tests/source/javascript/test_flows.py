@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.source.pipeline import flows_of
+from mcproof.source.pipeline import configuration_of, flows_of
 
 from .sources import SERVER, project
 
@@ -245,6 +245,12 @@ def test_commonjs_as_compilers_write_it_is_followed(tmp_path: Path) -> None:
     )
     (flow,) = flows_of(project(tmp_path, {"index.cjs": text}, bin="index.cjs", type="commonjs")).flows
     assert (flow.call, len(flow.further)) == ("child_process.exec", 1)
+
+
+def test_what_is_not_read_is_said_to_be_unobserved(tmp_path: Path) -> None:
+    found = project(tmp_path, {"src/index.ts": tool(""), "src/helper.ts": HELPER}, bin="src/index.ts")
+    assert set(flows_of(found).unobserved) == {"TRU-307", "TRU-308"}
+    assert set(configuration_of(found, str(tmp_path)).unobserved) == {"TRU-309", "TRU-310", "TRU-311"}
 
 
 def test_functions_that_call_each_other_end(tmp_path: Path) -> None:

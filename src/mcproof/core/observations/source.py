@@ -163,15 +163,16 @@ class SourceFlows(NamedTuple):
     flows: tuple[SourceFlow, ...]
     incomplete: tuple[str, ...] = ()
     """Tools whose source was too large to follow."""
+    unread: Mapping[str, str] = {}
+    """Why the source is not read for some kinds of use."""
 
     @property
     def unobserved(self) -> Mapping[str, str]:
         """Why single rules do not pass although nothing was found, by their ids."""
-        if not self.incomplete:
-            return {}
         kinds = {flow.kind for flow in self.flows}
-        why = f"the source of `{self.incomplete[0]}` is too large to follow"
-        return {rule: why for kind, rule in RULES.items() if kind not in kinds}
+        why = f"the source of `{self.incomplete[0]}` is too large to follow" if self.incomplete else ""
+        reasons = {kind: self.unread.get(kind, why) for kind in RULES if kind not in kinds}
+        return {RULES[kind]: reason for kind, reason in reasons.items() if reason}
 
 
 class SourceLocation(NamedTuple):

@@ -283,7 +283,8 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
 
     Why: a model passes on whatever a web page or a document told it to. `; curl … | sh` in such a parameter runs with
     the rights of the server.
-    Fix: run a fixed program with a list of arguments and no shell. Where a shell is needed, quote with `shlex.quote`.
+    Fix: run a fixed program with a list of arguments and no shell (`subprocess.run([…])`, `execFile`). Where a shell is
+    needed, quote with `shlex.quote`.
 
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     A check of the parameter against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
@@ -296,7 +297,8 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     """A value of the client is evaluated as code, unpickled, or names a module to import or a package to install.
 
     Why: whoever controls the text that a model reads can run code in the server.
-    Fix: parse data with `json.loads`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a fixed table.
+    Fix: parse data with `json.loads`, `JSON.parse`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a
+    table.
 
     Functions that evaluate what they parse count, such as `sympy.sympify` and `DataFrame.query`.
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
@@ -322,7 +324,8 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     """A value of the client is used as a path, without a check that the path stays in a folder.
 
     Why: `../../.ssh/id_rsa` or an absolute path reads or writes any file that the server can.
-    Fix: resolve the path and compare with `Path.is_relative_to`: `(root / name).resolve().is_relative_to(root)`.
+    Fix: resolve the path and compare: `(root / name).resolve().is_relative_to(root)`, or in JavaScript
+    `path.resolve(root, name).startsWith(root + path.sep)`.
 
     `relative_to` and `os.path.commonpath` on resolved paths, `Path(x).name` and a check against fixed values are also
     known, in the same function or in one that it calls. Open the path that was checked: a check of `root / name` says
@@ -336,7 +339,7 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     """A path is checked by the start of its text: `path.startswith(root)`.
 
     Why: `/data-private` starts with `/data`. A path without `resolve` also leaves the folder through `..` or a link.
-    Fix: compare parts, not text: `Path(path).resolve().is_relative_to(root)`.
+    Fix: compare parts, not text: `Path(path).resolve().is_relative_to(root)`, in JavaScript with `root + path.sep`.
 
     A root that ends with a separator, compared with a resolved path, is a valid check. CVE-2025-53110; CWE-22.
     """

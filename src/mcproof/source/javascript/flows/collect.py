@@ -8,7 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import EVAL, PATH, PROGRAM, SHELL, SQL, URL, FlowStep, SourceFlow, SourceFlows
+from mcproof.core.observations.source import (
+    ARGUMENT,
+    ATTRIBUTE,
+    EVAL,
+    PATH,
+    PROGRAM,
+    SHELL,
+    SQL,
+    URL,
+    FlowStep,
+    SourceFlow,
+    SourceFlows,
+)
 from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
 from mcproof.source.flow_marks import LabelMark, is_contained
 from mcproof.source.javascript.flows import tables
@@ -25,9 +37,13 @@ if TYPE_CHECKING:
     from mcproof.source.javascript.interp.modules import Module
 
 MOST_FLOWS = 500
+MOST_STEPS_IN_ALL = 400_000
 _DESCRIBING = frozenset(("description", "inputSchema", "parameters", "schema", "input"))
 """The members of an object that describes a tool, beside its name and its function."""
 _WRAPPERS = frozenset(("arguments", "params", "request", "variables"))
+
+
+_UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE), "it is not looked for in JavaScript and TypeScript")
 
 
 class Entry(NamedTuple):
@@ -122,7 +138,7 @@ def _function_at(module: Module, node: Node, declarations: Declarations) -> Func
 
 def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> SourceFlows:
     """The flows from what clients send."""
-    declarations = Declarations(modules)
+    declarations = Declarations(modules, MOST_STEPS_IN_ALL)
     found: dict[tuple[str, int], tuple[Use, dict[str, None], dict[str, None], dict[str, None]]] = {}
     incomplete = []
     for entry in entries_of(modules, declarations):
@@ -144,13 +160,15 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
         if len(found) > MOST_FLOWS:
             break
     flows = [_flow(kind, *reached) for (kind, _), reached in found.items()]
-    return SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete))
+    return SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete), _UNREAD)
 
 
 def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> list[Use] | None:
     """The dangerous uses of the inputs of an entry; None if its source is too large to follow."""
     source, node = entry.ref.module.source, entry.ref.node
     walk = Walk(None, declarations, entry.ref, {})
+    walk.budget[0] = min(walk.budget[0], declarations.steps_left)
+    allowed = walk.budget[0]
     walk.function = entry.name if entry.name not in ("", "?") else walk.function
     for number, pattern in enumerate(parameters_of(node)):
         what = entry.inputs[number] if number < len(entry.inputs) else ""
@@ -175,6 +193,8 @@ def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> li
         walk.run()
     except (WalkLimitError, RecursionError):
         return None
+    finally:
+        declarations.steps_left -= allowed - walk.budget[0]
     return [use for use in walk.uses if _is_dangerous(use)]
 
 

@@ -67,8 +67,10 @@ class Exit(NamedTuple):
 class Declarations:
     """The declarations of blocks, and the methods of classes, found once for a project."""
 
-    def __init__(self, modules: list[Module]) -> None:
+    def __init__(self, modules: list[Module], steps_left: int) -> None:
         self.modules = modules
+        self.steps_left = steps_left
+        """The budget of all handlers together."""
         self._blocks: dict[int, dict[str, Node]] = {}
         self._parameters: dict[int, frozenset[str]] = {}
         self._methods: dict[str, list[FunctionRef]] | None = None
