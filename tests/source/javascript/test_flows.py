@@ -22,9 +22,12 @@ import fs from "node:fs/promises";
 import { readFileSync } from "fs";
 import * as path from "node:path";
 import vm from "vm";
+import dns from "dns";
 import axios from "axios";
 import { ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { Client } from "ssh2";
 import { helper, inside, validated } from "./helper.js";
+import * as all from "./all.js";
 const run = promisify(exec);
 const ROOT = path.resolve("data");
 const ALLOWED = ["a", "b"];
@@ -33,6 +36,10 @@ class Store {
   async remove(file: string) { await fs.rm(file); }
 }
 const store = new Store();
+function judged(word) {
+  if (!ALLOWED.includes(word)) return { ok: false, reason: "unknown" };
+  return { ok: true };
+}
 """
 HELPER = """
 import { spawn } from "child_process";
@@ -61,7 +68,7 @@ server.registerTool("act", {{ description: "Act.", inputSchema: {{ {shape} }} }}
 
 
 def flows_in(folder: Path, text: str) -> tuple[SourceFlow, ...]:
-    files = {"src/index.ts": text, "src/helper.ts": HELPER}
+    files = {"src/index.ts": text, "src/helper.ts": HELPER, "src/all.ts": 'export * from "./helper.js";\n'}
     return flows_of(project(folder, files, bin="src/index.ts")).flows
 
 
@@ -93,6 +100,8 @@ DANGEROUS = {
     "a host": ("url", "await axios.get(`https://${x}/status`);"),
     "a page": ("url", "await page.goto(x);"),
     "a function of another module": ("shell", "helper(x);"),
+    "a function of a namespace": ("shell", "await all.helper(x);"),
+    "a command over ssh": ("shell", "const client = new Client();\nclient.exec(`ls ${x}`, done);"),
     "a callback": ("shell", "[x].forEach((word) => exec(`ls ${word}`));"),
     "a table of functions": ("shell", "const table = { [name]: (word) => exec(word) };\nawait table[key](x);"),
     "a condition": ("shell", "const word = x ? x : 'a';\nexec(`ls ${word}`);"),
@@ -124,14 +133,19 @@ CHECKED = {
     "a truth value of a helper": "const file = path.resolve(x);\nif (!inside(file)) throw new Error(x);\n"
     "await fs.readFile(file);",
     "the host": "const url = new URL(x);\nif (!ALLOWED.includes(url.hostname)) throw new Error(x);\nawait fetch(url);",
+    "the network of an address": "const url = new URL(x);\nconst all = await dns.promises.lookup(url.hostname);\n"
+    "for (const found of all) {\n  if (isIP(found) && isPrivateAddress(found)) throw new Error(x);\n}\nawait fetch(x);",
     "the start of an address": "if (!x.startsWith('https://example.org/')) throw new Error(x);\nawait fetch(x);",
     "neither dots nor a separator": "if (x.includes('..') || x.includes('/')) throw new Error(x);\n"
     "readFileSync(path.join(ROOT, x));",
+    "a member of the result of a helper": "const seen = judged(x);\nif (!seen.ok) throw new Error(seen.reason);\n"
+    "await fs.readFile(x);",
     "an unseen function": "validatePath(x);\nawait fs.readFile(x);",
 }
 USELESS = {
     "the extension": ("path", "if (!x.endsWith('.md')) throw new Error(x);\nawait fs.readFile(x);"),
     "a check after the use": ("path", "await fs.readFile(x);\nawait validated(x);"),
+    "a member of a result that is ignored": ("path", "const seen = judged(x);\nawait fs.readFile(x);"),
     "a check whose result is ignored": ("path", "inside(path.resolve(x));\nawait fs.readFile(x);"),
     "a check in one branch": (
         "shell",

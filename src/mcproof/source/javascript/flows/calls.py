@@ -71,6 +71,8 @@ def call(walk: Walk, node: Node) -> Flow:
     given = [expressions.evaluate(walk, argument) for argument in nodes]
     if is_tag:  # sql`… ${value}`: the function of the tag gets the values apart from the text
         return Flow(expressions.evaluate(walk, arguments).marks and {}) if arguments is not None else NOTHING
+    if tables.NETWORK_CHECK.search(walk.text(callee)[-60:]):
+        walk.guards |= frozenset().union(*(proven(value, URL) for value in given))
     options = [func, *(func.elements or [])]
     if functions := [option.function for option in options if option.function is not None]:
         return reduce(either, [walk.call(function, given, node) for function in functions[:_MOST_OPTIONS]])
@@ -99,7 +101,7 @@ def _for_each(walk: Walk, method: str, function: FunctionRef, made: JsCall) -> F
     receiver = made.receiver or NOTHING
     element = reduce(either, receiver.elements) if receiver.elements else Flow(receiver.marks)
     result = walk.call(function, [element] * (2 if method == "reduce" else 1), made.node)
-    if method in ("some", "every"):
+    if method in ("some", "every", "find"):
         return proving(result.when_true, result.when_false)
     return Flow(result.all_marks()) if method in ("map", "flatMap", "reduce") else Flow(receiver.all_marks())
 
@@ -206,7 +208,7 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
         return None
     if method in ("replace", "replaceAll") and made.given:
         pattern = first.text or ""
-        kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(pattern.strip("/g"), ())
+        kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL, EVAL), "`": (SQL,)}.get(pattern.strip("/g"), ())
         if first.name == "RegExp" and pattern.startswith("/[^"):
             kinds = tables.EVERY_KIND
         return Flow(cleaned(receiver.marks, *kinds), text=receiver.text)

@@ -143,10 +143,10 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
     incomplete = []
     for entry in entries_of(modules, declarations):
         own = [tool for tool in tools if tool.get("name") == entry.name] or tools
-        uses = _uses(entry, declarations, plain_arguments(own))
-        if uses is None:
+        uses, is_complete = _uses(entry, declarations, plain_arguments(own))
+        if not is_complete:
             incomplete.append(entry.name or entry.kind)
-        for use in uses or ():
+        for use in uses:
             parameter = _parameter(use)
             kind = SHELL if use.kind == PROGRAM else use.kind
             _, parameters, names, others = found.setdefault((kind, use.node.id), (use, {}, {}, {}))
@@ -163,11 +163,11 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
     return SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete), _UNREAD)
 
 
-def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> list[Use] | None:
-    """The dangerous uses of the inputs of an entry; None if its source is too large to follow."""
+def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> tuple[list[Use], bool]:
+    """The dangerous uses of the inputs of an entry, and whether its source could be followed to the end."""
     source, node = entry.ref.module.source, entry.ref.node
     walk = Walk(None, declarations, entry.ref, {})
-    walk.budget[0] = min(walk.budget[0], declarations.steps_left)
+    walk.budget[0] = min(walk.budget[0] * (1 if entry.name else 4), declarations.steps_left)
     allowed = walk.budget[0]
     walk.function = entry.name if entry.name not in ("", "?") else walk.function
     for number, pattern in enumerate(parameters_of(node)):
@@ -189,13 +189,13 @@ def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> li
                 },
             )
         walk.bind(pattern, value)
+    is_complete = True
     try:
         walk.run()
     except (WalkLimitError, RecursionError):
-        return None
-    finally:
-        declarations.steps_left -= allowed - walk.budget[0]
-    return [use for use in walk.uses if _is_dangerous(use)]
+        is_complete = False
+    declarations.steps_left -= allowed - walk.budget[0]
+    return [use for use in walk.uses if _is_dangerous(use)], is_complete
 
 
 def _is_dangerous(use: Use) -> bool:

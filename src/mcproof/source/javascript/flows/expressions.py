@@ -103,9 +103,9 @@ def _short_circuit(walk: Walk, left_node: Node, right_node: Node, operator: str)
     left = evaluate(walk, left_node)
     true, false = left.tests()
     before = walk.guards
-    walk.guards = before | (true if operator == "&&" else false)
+    walk.guards = passed = before | (true if operator == "&&" else false)
     right = evaluate(walk, right_node)
-    walk.guards = before
+    walk.guards = before | (walk.guards - passed)
     right_true, right_false = right.tests()
     made = either(left, right)
     made = made.with_marks(made.marks)
@@ -264,8 +264,8 @@ def starts_with(walk: Walk, receiver: Flow, prefix: Flow, node: Node) -> Flow:
     if text is not None and HOLE not in text:
         if re.match(r"\w+://[^/]+/", text):
             return proving(proven(receiver, URL))
-        if text in ("/", "\\", "~", "-", "..") or "://" in text:
-            return NOTHING
+        if text in ("/", "\\", "~", "..") or "://" in text or not re.search(r"[/\\]", text):
+            return NOTHING  # no folder
     is_resolved = any(mark.resolved for mark in marks.values())
     if not is_resolved:
         return NOTHING

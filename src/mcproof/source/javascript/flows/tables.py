@@ -33,7 +33,7 @@ SINKS: dict[str, tuple[Sink, ...]] = {
     **dict.fromkeys(
         word_set(
             "child_process.exec child_process.execSync shelljs.exec execa.execaCommand execa.execaCommandSync "
-            "execa.command execa.commandSync cross-exec.exec"
+            "execa.command execa.commandSync cross-exec.exec ssh2.Client.exec node-ssh.NodeSSH.execCommand"
         ),
         (Sink(SHELL),),
     ),
@@ -96,7 +96,8 @@ SAFE_RESULTS = {
 PASSES = word_set(
     "String Array.from Object.assign Object.values Object.entries JSON.parse decodeURIComponent decodeURI encodeURI "
     "path.normalize Promise.resolve Promise.all Buffer.from structuredClone URL url.URL url.parse util.promisify "
-    "url.fileURLToPath atob fs.realpathSync fs.promises.realpath os.path path.dirname path.parse"
+    "url.fileURLToPath atob fs.realpathSync fs.promises.realpath os.path path.dirname path.parse "
+    "dns.lookup dns.resolve4 dns.resolve6 dns.promises.lookup dns.promises.resolve4 dns.promises.resolve6"
 )
 RESOLVES = word_set(
     "path.resolve path.normalize path.posix.resolve fs.realpathSync fs.realpathSync.native fs.realpath "
@@ -112,6 +113,8 @@ TEXT_METHODS = word_set(
 """Methods whose result is made from their object; `parse` is that of a schema when it gets the value."""
 SCHEMA_METHODS = frozenset(("parse", "parseAsync", "safeParse", "safeParseAsync", "decode", "validateSync"))
 EACH_METHODS = word_set("map forEach filter some every find flatMap findIndex reduce")
+NETWORK_CHECK = re.compile(r"(?i)private|loopback|internal_?(?:ip|host|addr|net)|ssrf|reserved_?(?:ip|addr)")
+"""In the name of a function, of the source too, that looks at the network of an address."""
 CHECK_WORDS = re.compile(
     r"(?i)valid|safe|sanit|allow|check|verif|guard|contain|ensure|assert|restrict|secur|permit|authoriz|inside|jail"
 )

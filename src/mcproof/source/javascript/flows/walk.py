@@ -14,7 +14,7 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import FlowStep
 from mcproof.source.flow_marks import EQUALS, LabelMark, checked, common_guards
 from mcproof.source.javascript.flows.expressions import evaluate
-from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proven
+from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proven, proving
 from mcproof.source.javascript.interp.classes import JsClass
 from mcproof.source.javascript.interp.functions import JsFunction
 from mcproof.source.javascript.interp.members import resolved
@@ -32,7 +32,9 @@ MOST_STEPS = 40_000
 DEEPEST_CALL = 10
 DEEPEST_NODE = 150
 MOST_USES = 200
+MOST_MEMBERS = 400
 _WORD = re.compile(r"[\w$]+")
+_CALLED = (JsFunction, Library)
 _FUNCTIONS = frozenset(("function_declaration", "generator_function_declaration"))
 FUNCTION_NODES = frozenset(("arrow_function", "function_expression", "function", "method_definition", *_FUNCTIONS))
 
@@ -71,6 +73,8 @@ class Declarations:
         self.modules = modules
         self.steps_left = steps_left
         """The budget of all handlers together."""
+        self.results: dict[int, Flow] = {}
+        """What functions return that get no inputs, by the identity of their nodes."""
         self._blocks: dict[int, dict[str, Node]] = {}
         self._parameters: dict[int, frozenset[str]] = {}
         self._methods: dict[str, list[FunctionRef]] | None = None
@@ -267,6 +271,10 @@ class Walk:
         """Call a function of the project: walk it with what it gets."""
         if ref.node.id in self.active or self.depth >= DEEPEST_CALL:
             return NOTHING
+        # without inputs it can do no harm, and its result is the same for every call
+        has_inputs = any(value.all_marks() for value in (*given, *ref.names.values()))
+        if not has_inputs and ref.node.id in self.declarations.results:
+            return self.declarations.results[ref.node.id]
         step = self.step(node)
         given = [value.with_marks({label: mark.after(step) for label, mark in value.marks.items()}) for value in given]
         inner = Walk(self, self.declarations, ref, {})
@@ -274,6 +282,8 @@ class Walk:
             inner.bind(parameter, given[number] if number < len(given) else NOTHING)
         result = inner.run()
         self.guards |= inner.guards
+        if not has_inputs:
+            self.declarations.results[ref.node.id] = result
         return result
 
     def run(self) -> Flow:
@@ -296,15 +306,27 @@ class Walk:
             if way_out.is_optional:  # the operator chose the way without the check
                 self.guards |= way_out.guards
         result = reduce(either, [way_out.value for way_out in self.exits])
-        true = [way_out.guards | way_out.value.tests()[0] for way_out in certain if truth(way_out.value) is not False]
-        false = [way_out.guards | way_out.value.tests()[1] for way_out in certain if truth(way_out.value) is not True]
         made = result.with_marks(result.marks)
-        made.when_true = reduce(common_guards, true) if true else frozenset()
-        made.when_false = reduce(common_guards, false) if false else frozenset()
+        made.when_true, made.when_false = _tests([(way_out.guards, way_out.value) for way_out in certain])
+        if made.fields:  # `{ ok: false, reason }` or `{ ok: true }`: what its members prove
+            ways = [(way_out.guards, way_out.value.fields or {}) for way_out in certain]
+            for key in [key for key, value in made.fields.items() if not value.all_marks()][:8]:
+                tests = _tests([(guards, fields.get(key, NOTHING)) for guards, fields in ways])
+                made.fields = {**made.fields, key: proving(*tests)} if any(tests) else made.fields
         return made
 
     def leave(self, value: Flow) -> None:
         self.exits.append(Exit(value, self.guards, self.plain_conditions > 0))
+
+
+def _tests(ways: list[tuple[frozenset[Guard], Flow]]) -> tuple[frozenset[Guard], frozenset[Guard]]:
+    """What the truth and the falsehood of a value prove, which has one of several values with the checks before it."""
+    true = [guards | value.tests()[0] for guards, value in ways if truth(value) is not False]
+    false = [guards | value.tests()[1] for guards, value in ways if truth(value) is not True]
+    return (
+        reduce(common_guards, true) if true else frozenset(),
+        reduce(common_guards, false) if false else frozenset(),
+    )
 
 
 def truth(value: Flow) -> bool | None:
@@ -342,10 +364,8 @@ def from_value(value: Any) -> Flow:
     if isinstance(value, str):
         return Flow(text=value[:2000])
     if isinstance(value, JsObject):
-        functions = {
-            key: one for key, one in list(value.members.items())[:64] if isinstance(one, (JsFunction, Library))
-        }
-        return Flow(fields={key: from_value(one) for key, one in functions.items()})
+        members = {key: resolved(one) for key, one in list(value.members.items())[:MOST_MEMBERS]}
+        return Flow(fields={key: from_value(one) for key, one in members.items() if isinstance(one, _CALLED)})
     return NOTHING
 
 
