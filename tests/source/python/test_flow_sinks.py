@@ -106,6 +106,7 @@ HARMLESS = {
     "a header": "httpx.get('https://example.org', headers={'X-Name': x})",
     "a name with a prefix": "getattr(os, f'get_{x}')()",
     "an item of a dictionary": "{'a': 1}[x]",
+    "an option that is that of a shell too": "subprocess.run(['kubectl', 'logs', name(), '-c', x])",
     "arguments after a script": "subprocess.run(['python3', '/srv/job.py', x])",
     "a version of a package": "subprocess.run(['pip', 'install', f'--upgrade=demo=={x}'])",
     "an address for a table": "if urlparse(x).hostname in ALLOWED:\n    pandas.read_csv(x)",

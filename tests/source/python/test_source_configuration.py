@@ -187,6 +187,8 @@ def test_a_token_of_the_caller_that_is_sent_on_is_found(tmp_path: Path, text: st
         FORWARDED.replace("https://api.example.com", "https://id.example.com/oauth2/introspect"),
         FORWARDED.replace('request.headers.get("authorization", "")', 'os.environ["TOKEN"]'),
         FORWARDED.replace('request.headers.get("authorization", "")', 'response.headers.get("authorization", "")'),
+        "from fastmcp.server.dependencies import get_access_token\nimport httpx\ndef f():\n"
+        "    t = get_access_token().claims['upstream']\n    return httpx.get(U, headers={'Authorization': t})\n",
         "def get_access_token():\n    return load()\ndef f():\n    t = get_access_token()\n"
         "    return httpx.get(U, headers={'Authorization': t})\n",
     ],

@@ -222,7 +222,9 @@ def forwarded_tokens(run: Interpreter, files: Iterable[str]) -> list[ForwardedTo
                 continue
             for use in uses:
                 what, *keys = use.label
-                is_token = what == SENT + ACCESS_TOKEN or (what == SENT + HEADERS and keys[-1:] in _OF_CALLERS)
+                # what an issuer put into the claims may be the credential of that service itself
+                is_own = what == SENT + ACCESS_TOKEN and "claims" not in keys
+                is_token = is_own or (what == SENT + HEADERS and keys[-1:] in _OF_CALLERS)
                 if use.kind == TOKEN and is_token and use.mark.trail:
                     received = SourcePlace(use.mark.trail[0].file, use.mark.trail[0].line, 1)
                     place = location_of(use.place.module, use.place.node) or received

@@ -165,7 +165,9 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
         verbs = tables.INSTALLERS.get(installer, "").split()
         if index == 0:
             walk.use(PROGRAM, value, node, shown)
-        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (program == "ssh" and index >= 2):
+        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS, may_be_chosen=index == 2) or (
+            program == "ssh" and index >= 2
+        ):
             walk.use(SHELL, value, node, shown)
         elif _runs(before, tables.INTERPRETERS, tables.CODE_FLAGS):
             walk.use(EVAL, value, node, shown)
@@ -175,12 +177,14 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
             walk.use(ARGUMENT, value, node, shown)
 
 
-def _runs(before: list[str | None], programs: frozenset[str], flags: frozenset[str]) -> bool:
+def _runs(
+    before: list[str | None], programs: frozenset[str], flags: frozenset[str], *, may_be_chosen: bool = False
+) -> bool:
     """Whether an argument is the script of an interpreter."""
     if len(before) < 2 or before[1] not in flags:
         return False
-    if before[0] is None:  # a shell or an interpreter that is only known when the server runs
-        return programs is tables.SHELLS
+    if before[0] is None:  # the first word may be a shell that is only known when the server runs
+        return may_be_chosen
     return os.path.basename(before[0]) in programs or before[0].rpartition("\\")[2] in programs
 
 
