@@ -44,6 +44,8 @@ def frameworks_of(catalog: Catalog, item: Item) -> tuple[str, ...]:
     facts = item.source if isinstance(item, Tool) else next((tool.source for tool in catalog.tools), None)
     if facts is None:
         return ()
+    if facts.framework in (ZOD, LITERAL):
+        return (facts.framework,)
     is_literal = facts.schema_is_explicit and isinstance(item, Tool)
     return (LOW_LEVEL,) if is_literal else (facts.framework,) if facts.framework in FRAMEWORKS else ()
 

@@ -16,6 +16,7 @@ from typing import Any
 from mcproof.checks.findings import Finding, TextEdit
 from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
 from mcproof.checks.fixes.python_document import PythonText, UncertainError
+from mcproof.checks.fixes.snippet_tables import LITERAL, ZOD
 from mcproof.core.catalog.model import Catalog, SourceMap
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
@@ -281,8 +282,10 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Fil
 
 
 def may_be_fixed(source: SourceMap, finding: Finding) -> bool:
-    """Whether a fix is plausible: the schema is written out, and the object is a literal."""
+    """Whether a fix is plausible: the schema is written out, and the object is a literal. Only Python is edited."""
     if finding.fix is None or finding.item.kind != "tool":
+        return False
+    if source.tools[finding.item.index].framework in (ZOD, LITERAL):
         return False
     if not source.tools[finding.item.index].schema_is_explicit:
         return False

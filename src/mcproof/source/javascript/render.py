@@ -177,7 +177,9 @@ def render(
         _complete_tool(raw, item, writer)
         schema = default_of(given.get("inputSchema"))
         is_explicit = isinstance(schema, JsObject) and _is_json_schema(schema)
-        tool = SourceTool(is_explicit, (), frozenset(writer.unknown), framework=item.server.framework)
+        # Code that helps is the same for all frameworks: a schema of zod, or a literal one.
+        framework = "literal" if is_explicit else "zod"
+        tool = SourceTool(is_explicit, (), frozenset(writer.unknown), framework=framework)
     return RenderedItem(
         kind=kind,
         raw=raw,
