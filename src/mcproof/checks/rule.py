@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mcproof.checks.findings import Level, Problem, level_of
 from mcproof.core.catalog.model import Kind
 from mcproof.core.errors import UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.perimeter import Exposure
+
+if TYPE_CHECKING:
+    # Not loaded for it: only `scan` judges an exposure, and every command imports the rules.
+    from mcproof.core.observations.perimeter import Exposure
 
 S = TypeVar("S")
 """What a rule checks: an item, a part of one, a catalog, or an observation."""
@@ -92,7 +95,7 @@ Dimension = Literal[
 
 Identity = Callable[[dict[str, Any]], str | None]
 """Returns the identity of a finding from its evidence; None if its pointer identifies it."""
-HardFail = Callable[[Mapping[str, Any], Exposure], bool]
+HardFail = Callable[[Mapping[str, Any], "Exposure"], bool]
 """Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
 
 
