@@ -1,5 +1,5 @@
-"""Write docs/rules from the rules, docs/cli.md, docs/changes.md and docs/clients.md from the code and its data, and the
-parts of the published schemas that follow from types.
+"""Write docs/rules, docs/reference and the other generated pages from the code and its data, and the parts of the
+published schemas that follow from types.
 
 `make docs` runs this; a test fails when a page is stale.
 """
@@ -136,9 +136,10 @@ def pages() -> dict[str, str]:
     """Every generated page, by its path in docs."""
     rules = {f"rules/{rule.id}.md": rule_page(rule) for rule in all_rules()}
     return {
-        "changes.md": _changes_page(),
+        "kinds-of-change.md": _changes_page(),
         "clients.md": clients_page(list(known_profiles().values())),
-        "cli.md": reference_page(),
+        "reference/index.md": reference_page(),
+        **{f"reference/{command.name}.md": command_page(command) for command in all_commands()},
         "grade.md": method_page(),
         "rules/index.md": index_page(),
         **rules,
@@ -188,21 +189,24 @@ Findings go to standard output; progress, hints and notices to standard error.
 
 
 def reference_page() -> str:
-    """All commands with their arguments, and the formats."""
-    return "\n".join(
-        [_INTRODUCTION, *_overview(), *(line for command in all_commands() for line in _section(command)), *_formats()]
-    )
+    """The list of all commands, and the formats."""
+    return "\n".join([_INTRODUCTION, *_overview(), *_formats()])
+
+
+def command_page(command: Command) -> str:
+    """A command with its arguments."""
+    return "\n".join(_section(command))
 
 
 def _overview() -> Iterator[str]:
     for title, commands in COMMAND_GROUPS.items():
         yield from (f"| {title} | |", "| --- | --- |")
-        yield from (f"| [{name}](#{name}) | {summary} |" for name, (_, summary) in commands.items())
+        yield from (f"| [{name}]({name}.md) | {summary} |" for name, (_, summary) in commands.items())
         yield ""
 
 
 def _section(command: Command) -> Iterator[str]:
-    yield from (f"## {command.name}", "", command.description, "", "```text", *command.ways, "```", "")
+    yield from (f"# mcproof {command.name}", "", command.description, "", "```text", *command.ways, "```", "")
     for title, options in command.groups.items():
         yield from (f"| {title} | |", "| --- | --- |")
         yield from (f"| {_names(option)} | {_cell(option.help)} |" for option in options)
@@ -265,8 +269,8 @@ def _in_order_of(present: Any, value: Any) -> Any:
 
 def main() -> None:
     wanted = pages()
-    for stale in DOCS.glob("rules/*.md"):
-        if f"rules/{stale.name}" not in wanted:
+    for stale in (*DOCS.glob("rules/*.md"), *DOCS.glob("reference/*.md")):
+        if stale.relative_to(DOCS).as_posix() not in wanted:
             stale.unlink()
     for name, text in wanted.items():
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.running import run
 from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.cli.main import COMMANDS
 from mcproof.report.formats import FORMATS
@@ -48,14 +50,40 @@ def test_there_is_a_page_for_each_rule_and_none_for_what_is_gone(write_docs: Mod
 
 
 def test_the_reference_has_every_command_and_every_format(write_docs: ModuleType) -> None:
-    page: str = write_docs.pages()["cli.md"]
-    assert [name for name in COMMANDS if f"\n## {name}\n" not in page] == []
+    pages: dict[str, str] = write_docs.pages()
+    assert [name for name in COMMANDS if f"reference/{name}.md" not in pages] == []
+    page = pages["reference/index.md"]
+    assert [name for name in COMMANDS if f"[{name}]({name}.md)" not in page] == []
     assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
 
 
-def test_the_readme_lists_every_ruleset_and_whether_it_is_a_default() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_about_lint_lists_every_ruleset_and_whether_it_is_a_default() -> None:
+    readme = (ROOT / "docs" / "lint.md").read_text(encoding="utf-8")
     table = readme.partition("| ruleset | checks | default |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()[2:]]
     listed = {name.strip("`"): default.startswith("on") for name, _, default in rows}
     assert listed == {ruleset.name: ruleset.is_default for ruleset in RULESETS.values()}
+
+
+GENERATED = ("rules/", "reference/", "decisions/", "clients.md", "grade.md", "kinds-of-change.md")
+
+
+def test_no_written_page_is_long() -> None:
+    """A page is about one thing that a reader wants to do; decisions are records, and stay as they are."""
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).as_posix(): len(page.read_text("utf-8").split()) for page in docs.rglob("*.md")}
+    assert {name: words for name, words in pages.items() if words > 1_500 and not name.startswith(GENERATED)} == {}
+
+
+def test_the_readme_is_short() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 150
+    assert len(readme.split()) <= 900
+
+
+def test_the_readme_shows_the_screen_that_check_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"```console\n\$ mcproof (.*?)\n(.*?)```", readme, re.DOTALL)
+    printed = run(*shown[0].split(), env={"COLUMNS": "100"}).stdout
+    assert printed == shown[1]
+    assert len(printed.splitlines()) <= 40

@@ -283,7 +283,7 @@ def test_what_users_write_into_the_action_is_never_run(hub: tuple[Hub, str], job
 
 def test_every_input_is_described_and_used() -> None:
     text = (ROOT / "comment" / "action.yml").read_text(encoding="utf-8")
-    guide = (ROOT / "docs" / "guides" / "github-actions.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / "pull-request-comments.md").read_text(encoding="utf-8")
     for name, each in ACTION["inputs"].items():
         assert each["description"]
         assert f"inputs.{name} " in text

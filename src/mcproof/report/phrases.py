@@ -79,7 +79,7 @@ def page_url(page: str) -> str:
 
 def help_uri(rule: RuleSummary) -> str:
     """Return the URL of the page of a rule, or of the page about changes."""
-    return page_url(f"changes/#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}/")
+    return page_url(f"kinds-of-change/#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}/")
 
 
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
