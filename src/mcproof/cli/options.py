@@ -114,9 +114,16 @@ def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{what}: not JSON: {error.msg.lower()} (line {error.lineno}, column {error.colno})") from None
+        place = f"(line {error.lineno}, column {error.colno})"
+        hint = f"; did you mean `@{text}`?" if _is_file_name(text) else ""
+        raise UsageError(f"{what}: not JSON: {error.msg.lower()} {place}{hint}") from None
     except (ValueError, RecursionError):
         raise UsageError(f"{what}: JSON that cannot be read") from None
+
+
+def _is_file_name(text: str) -> bool:
+    """Whether what should be JSON is more likely the name of a file with it."""
+    return text.endswith(".json") and len(text) < 200 and not any(character in text for character in "{[\n")
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleSummary, Snippet, group_by_fault
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
+from mcproof.checks.rule import TrustTraits, find_rule
 from mcproof.core.console import Style, display_width, plural, safe, wrapped
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import (
@@ -141,7 +142,11 @@ def findings_text(block: Findings, style: Style) -> Iterator[str]:
     groups = group_by_fault(
         finding for finding in block.findings if (finding.tool, finding.rule.id) not in block.covered
     )
-    for group in group_by_rule(groups, merges=style.examples is not None):
+    dimension = ""
+    for group in _by_dimension(result, group_by_rule(groups, merges=style.examples is not None)):
+        if (title := _dimension_of(result, group)) != dimension:
+            dimension = title
+            yield f"{style.paint(title, 'bold')}\n\n"
         code_help = _in_code(result, group.rule.id, style) if block.has_summary else ""
         if len(group.entries) == 1:
             yield f"{_single(group, style)}{code_help}\n"
@@ -157,6 +162,19 @@ def findings_text(block: Findings, style: Style) -> Iterator[str]:
         yield "\n".join(wrapped(static_sentence(left_out), style.width, indent=4)) + "\n\n"
     if block.has_summary:
         yield _summary(result, groups, style)
+
+
+def _by_dimension(result: TargetResult, groups: list[RuleGroup]) -> list[RuleGroup]:
+    """The groups of a scan by dimension, the dimension with the worst finding first; others as they are."""
+    dimensions = list(dict.fromkeys(_dimension_of(result, group) for group in groups))
+    return sorted(groups, key=lambda group: dimensions.index(_dimension_of(result, group)))
+
+
+def _dimension_of(result: TargetResult, group: RuleGroup) -> str:
+    """The dimension of a rule in the result of a scan; empty elsewhere."""
+    if result.payload.kind != "scan" or group.rule.ruleset != "trust":
+        return ""
+    return find_rule(group.rule.id).own(TrustTraits).dimension
 
 
 def _single(group: RuleGroup, style: Style) -> str:

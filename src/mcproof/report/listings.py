@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from mcproof.checks.advisories import Advisory, conditions
@@ -317,6 +318,18 @@ def listing_document(listing: ToolListing) -> Iterator[str]:
     yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in head.items())
     yield from listed("tools", map(encoded, listing.tools))
     yield f',\n"tokens": {listing.tokens}}}\n'
+
+
+def tool_lines(tool: Tool, style: Style) -> Iterator[str]:
+    """Render one tool whole: its name, its description, and everything else that the server sends of it."""
+    yield f"{style.paint(style.text(tool.label, 200), 'bold')}{_GAP}{plural(tool_tokens(tool), 'token')}\n"
+    for line in tool.description.splitlines():
+        yield f"{'  ' if line else ''}{style.text(line, 1_000)}\n"
+    for key, value in tool.fields.items():
+        if key not in ("name", "description"):
+            yield f"\n{style.paint(style.text(key, 100), 'bold')}\n"
+            for line in json.dumps(value, indent=2, ensure_ascii=False).splitlines():
+                yield f"  {style.text(line, 1_000)}\n"
 
 
 _GAP = "  "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError
 from mcproof.runs.loop import TargetRun
@@ -57,9 +58,11 @@ class DriftReferences:
 
     def _locked(self, source: Input, lock: Lock) -> Catalog:
         name = locked_target(source)
-        earlier = lock.catalog(name)
+        earlier = lock.catalog(name) or lock.catalog(source.name)
         if earlier is None:
-            raise InputError(f"not in {lock.file}; `mcproof lock {shell_word(name)}` adds it", file=source.title)
+            # A server is named by its command, which goes after `--` as it was written.
+            target = f"-- {name}" if isinstance(source.server, CommandEndpoint) else shell_word(name)
+            raise InputError(f"not in {lock.file}; `mcproof lock {target}` adds it", file=source.title)
         return earlier
 
     def gates(self, drift: CatalogDrift | None) -> list[Gate]:
@@ -75,7 +78,10 @@ def locked_target(source: Input) -> str:
 
     if source.server is not None or source.is_stdin or source.data is not None:
         is_configured = source.origin is not None and source.origin.line is not None
-        return locked_name(source.name, source.origin.file) if is_configured and source.origin else source.name
+        if is_configured and source.origin:
+            return locked_name(source.name, source.origin.file)
+        # `./venv/bin/python server.py` and `venv/bin/python server.py` start one server.
+        return " ".join(word.removeprefix("./") for word in source.name.split(" "))
     return locked_name(source.name, None)
 
 

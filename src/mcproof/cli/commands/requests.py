@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,8 @@ from mcproof.cli.options import ANSWER, CALLS, parse_object, read_object
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import CATALOG, LIVE, SERVER_USAGE, parse_targets
-from mcproof.core.console import Style, plural, print_bytes, print_document, print_lines, remark, tell
-from mcproof.core.errors import FINDINGS, OK, UsageError
+from mcproof.core.console import Style, listed_names, plural, print_bytes, print_document, print_lines, remark, tell
+from mcproof.core.errors import FINDINGS, OK, UsageError, nearest
 from mcproof.runs import execute
 from mcproof.runs.requests import CaptureRequest, SingleRequest
 from mcproof.targets.snapshots import catalog_text
@@ -132,13 +133,27 @@ def _refuse_output(file: str, target: str | None) -> None:
 def _tools(options: argparse.Namespace) -> int:
     if options.all:
         raise UsageError("--all names several servers; `mcproof tools` lists one")
+    if options.server_command and options.tool is None:
+        options.target, options.tool = None, options.target
     if options.target is None and not options.server_command:
         raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
     catalog = _read(options, is_part_allowed=True)
     if catalog.missing is not None:
         tell(f"not the whole catalog: {catalog.missing}")
-    from mcproof.report.listings import listing_document, tool_listing, tool_table
+    from mcproof.report.listings import listing_document, tool_lines, tool_listing, tool_table
 
+    if options.tool is not None:
+        tool = next((tool for tool in catalog.tools if tool.name == options.tool), None)
+        if tool is None:
+            names = [tool.name for tool in catalog.tools]
+            raise UsageError(
+                f"unknown tool `{options.tool}`{nearest(options.tool, names)}; there are {listed_names(names)}"
+            )
+        if options.format == "json":
+            print_document([json.dumps(tool.raw, indent=2), "\n"])
+        else:
+            print_lines(tool_lines(tool, Style.of(sys.stdout)), sys.stdout)
+        return OK
     listing = tool_listing(catalog)
     if options.format == "json":
         print_document(listing_document(listing))
@@ -178,14 +193,22 @@ def _item_command(
 COMMANDS = (
     Command(
         "tools",
-        "List the tools of a server, with parameters, hints and token cost.",
-        (CATALOG, TEXT_OR_JSON, VERBOSITY, LIVE),
-        usage=SERVER_USAGE,
+        "List the tools of a server, with parameters, hints and token cost; or show one tool whole.",
+        (
+            CATALOG,
+            Option(ARGUMENTS, "tool TOOL", "the name of a tool to show with its description and schemas", nargs="?"),
+            TEXT_OR_JSON,
+            VERBOSITY,
+            LIVE,
+        ),
+        usage="[OPTIONS] TARGET [TOOL]\n[OPTIONS] [TOOL] -- COMMAND ARG...",
         examples="""\
 mcproof tools -- python server.py  what a server offers
+mcproof tools search -- python server.py  one tool, with its description and schemas
 mcproof tools tools.json --format json  the same of a snapshot, for programs
 """,
         notes="""\
+With `--format json`, one tool is printed as the server sends it.
 Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
 request of an agent.
 """,
