@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from probing.running import CONTRACT
 
 from .running import CLEAN_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, validator, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHANGED = {**CLEAN_TOOL, "description": "Find a book by words of its title or its author."}
 LIBRARY = ("--", *CONTRACT, "good")
@@ -22,6 +23,9 @@ LIBRARY = ("--", *CONTRACT, "good")
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL]})
     return tmp_path
+
+
+SMALL = Path(__file__).parent.parent / "servers" / "small.py"
 
 
 def lock_of(folder: Path) -> Any:
@@ -282,3 +286,13 @@ def test_a_stored_run_and_every_format_have_the_gate(folder: Path) -> None:
             done = run("report", "run.json", "--format", name, cwd=folder)
             assert "1 change since mcproof.lock" in done.stdout + done.stderr, (command, name)
     document_of(run("scan", "--locked", "--format", "json", "tools.json", cwd=folder), "scan")
+
+
+def test_the_hint_to_lock_a_server_can_be_pasted(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL]})
+    assert run("lock", "tools.json", cwd=tmp_path).returncode == 0
+    command = (sys.executable, "-I", "-S", str(SMALL), json.dumps([{"name": "one"}]))
+    said = run("lint", "--locked", "--", *command, cwd=tmp_path).stderr
+    [hint] = re.findall(r"`mcproof (lock -- .*)` adds it", said)
+    assert run(*shlex.split(hint), cwd=tmp_path).returncode == 0
+    assert "adds it" not in run("lint", "--locked", "--", *command, cwd=tmp_path).stderr

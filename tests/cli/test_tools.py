@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ from mcproof.report.listings import ListedParameter, ListedTool, ToolListing, li
 from probing.running import CONTRACT
 from report.readers import acts
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, error_of, fails, run, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, write
 from .serving import raw
 
 if TYPE_CHECKING:
@@ -110,3 +111,17 @@ def test_hostile_text_does_nothing() -> None:
         out = io.StringIO()
         print_lines(pieces, out)
         assert not acts(out.getvalue())
+
+
+def test_one_tool_is_shown_whole(tmp_path: Path) -> None:
+    target = write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL, LOOSE_TOOL]})
+    printed = run("tools", target, "list_books").stdout
+    assert LOOSE_TOOL["description"] in printed
+    assert '"description": "The number of the shelf."' in printed
+    assert CLEAN_TOOL["description"] not in printed
+    assert json.loads(run("tools", target, "list_books", "--format", "json").stdout) == LOOSE_TOOL
+
+
+def test_an_unknown_tool_names_the_nearest(tmp_path: Path) -> None:
+    target = write(tmp_path / "tools.json", {"tools": [LOOSE_TOOL]})
+    assert "unknown tool `list_book` (did you mean `list_books`?)" in fails("tools", target, "list_book")
