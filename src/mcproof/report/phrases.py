@@ -225,7 +225,7 @@ def trust_sentence(trust: Trust) -> str:
     return f"{trust.verdict}: score {trust.score} of 100, {trust.coverage:.0%} of the weight observed"
 
 
-_CERTAIN = ("TRU-101", "TRU-102", "TRU-105", "TRU-107", "TRU-108", "no_tool_description_manipulation")
+_CERTAIN = ("TRU-101", "TRU-102", "TRU-104", "TRU-105", "TRU-107", "TRU-108", "no_tool_description_manipulation")
 """The rules that find certain signs of manipulation in texts."""
 
 

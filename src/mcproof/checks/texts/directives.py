@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 SECRETS, SENDS, TAMPERS, OVERRIDES = "secret-access", "outside-address", "another-tool", "override"
-RULE_OF_KIND = {SECRETS: "TRU-105", SENDS: "TRU-107", TAMPERS: "TRU-108", OVERRIDES: "no_tool_description_manipulation"}
+RULE_OF_KIND = {SECRETS: "TRU-105", SENDS: "TRU-107", TAMPERS: "TRU-108", OVERRIDES: "TRU-104"}
 _SHORTEST = 20
 """Characters of the shortest text in ASCII that can be a directive."""
 _MARGINS = {SECRETS: 0.0, SENDS: 0.1, TAMPERS: 0.25, OVERRIDES: 0.1}

@@ -21,7 +21,19 @@ NOT_IN_LINT = (
 """The modules whose rules `lint` does not run by default; they are imported when all rules are needed."""
 
 ORDER = (
-    *("TRU-101", "TRU-102", "TRU-110", "TRU-113", "TRU-105", "TRU-107", "TRU-108", "TRU-112", "TRU-114", "TRU-115"),
+    *(
+        "TRU-101",
+        "TRU-102",
+        "TRU-110",
+        "TRU-113",
+        "TRU-104",
+        "TRU-105",
+        "TRU-107",
+        "TRU-108",
+        "TRU-112",
+        "TRU-114",
+        "TRU-115",
+    ),
     "TRU-116",
     *("no_tool_description_manipulation", "tool_input_schemas_well_formed"),
     *("all_tools_have_input_schema", "tool_name_safety", "no_broad_schema_risk", "prompt_injection_surface", "TRU-109"),

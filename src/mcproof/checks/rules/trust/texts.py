@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from mcproof.checks.rule import Check, HardFail
     from mcproof.checks.texts.model_texts import ModelText
-    from mcproof.core.observations.perimeter import Exposure
 
 
 _LONGEST, _MOST = 100_000, 2_000_000
@@ -148,6 +147,19 @@ def _text_rule(
     )
 
 
+@_text_rule("TRU-104", "overrides-instructions", "critical", hard_fail=always, counted_by=_MANIPULATION)
+def overrides_instructions(texts: ModelTexts) -> Iterator[Problem]:
+    """A text places itself above the model's instructions.
+
+    Why: a description is data. One that claims priority over the system prompt takes control of the agent.
+    Fix: delete the sentence; describe what the tool does, and leave the model's behaviour to the client.
+
+    A sentence is reported if it speaks of overriding and of instructions, and if its score is one of a manipulation
+    (see TRU-114). What a text quotes or warns of is not. OWASP MCP03 and MCP10, SAFE-T1001, arXiv:2508.14925.
+    """
+    yield from _problems(texts, OVERRIDES, "places itself above the model's instructions", "overrides")
+
+
 @_text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
 def commands_secret_access(texts: ModelTexts) -> Iterator[Problem]:
     """A text instructs the model to read, pass on or change files with keys, passwords or settings.
@@ -237,11 +249,6 @@ _HIT_KINDS = {
 }
 
 
-def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
-    """Whether the model's instructions are overridden."""
-    return any(hit["kind"] == _HIT_KINDS[OVERRIDES] for hit in evidence["hits"])
-
-
 @trust_rule(
     ModelTexts,
     _MANIPULATION,
@@ -251,7 +258,6 @@ def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) ->
     weight=6,
     dimension="Tool surface risk",
     phase="post-handshake",
-    hard_fail=_overrides_instructions,
 )
 def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
     """A text of a tool manipulates the model: a tag for instructions, an override, a directive.
@@ -259,9 +265,8 @@ def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
     Why: descriptions are untrusted text in the model's context; this is how tools are poisoned.
     Fix: delete the sentences; describe what the tool does.
 
-    It sums up what TRU-105, TRU-107 and TRU-108 report, and adds tags such as `<IMPORTANT>` and sentences that set
-    themselves above the model's instructions, for which the verdict is `block`. What a text quotes does not count.
-    OWASP MCP03, SAFE-T1001.
+    It sums up what TRU-104, TRU-105, TRU-107 and TRU-108 report, and adds tags such as `<IMPORTANT>`. What a text
+    quotes does not count. OWASP MCP03, SAFE-T1001.
     """
     hits = list(_hits(texts))
     if hits:
