@@ -66,6 +66,13 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
     return found
 
 
+def registers(content: bytes) -> bool:
+    """Whether JavaScript or TypeScript has a word in it that registers something with a server."""
+    from mcproof.source.javascript.files import registers
+
+    return registers(content)
+
+
 def syntax_trees() -> SyntaxTreeCache:
     """An empty store of syntax trees, which an editor passes to each discovery."""
     from mcproof.source.python.pipeline import SyntaxTreeCache

@@ -58,7 +58,16 @@ prop-no-description = "error"
 tool = "find_*"
 rules = ["prop-no-description"]
 """
+TYPESCRIPT = """\
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { z } from "zod";
+
+const server: McpServer = new McpServer({ name: "books", version: "1.0.0" });
+server.registerTool("find", { inputSchema: { title: z.string() } }, async () => ({ content: [] }));
+"""
+
 EXAMPLES = {
+    "TypeScript": ("server.ts", TYPESCRIPT, ""),
     "fastmcp": ("server.py", SERVER, ""),
     "low-level server": ("server.py", LOWLEVEL, ""),
     "source with a configuration": ("server.py", SERVER, CONFIGURED),

@@ -77,7 +77,13 @@ def test_resources_templates_and_prompts(tmp_path: Path) -> None:
         {"uri": "tide://today", "name": "tides", "title": "Tides", "mimeType": "text/plain"}
     ]
     assert document["resourceTemplates"] == [{"uriTemplate": "berth://{id}", "name": "berths"}]
-    assert [prompt["name"] for prompt in document["prompts"]] == ["plan"]
+    assert document["prompts"] == [
+        {
+            "name": "plan",
+            "description": "Plans a trip.",
+            "arguments": [{"name": "day", "description": "When", "required": True}],
+        }
+    ]
     assert document["initialize"]["serverInfo"] == {"name": "harbour", "version": "1.2.3"}
 
 

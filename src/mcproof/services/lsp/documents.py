@@ -27,6 +27,8 @@ from pygls.uris import from_fs_path, to_fs_path
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE
+from mcproof.source.packages.projects import SUFFIXES
+from mcproof.source.pipeline import registers
 from mcproof.testing.suites.model import DEFAULT_NAMES, has_suite_keys
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def kind_of_document(path: str, content: bytes) -> DocumentKind | None:
     name = os.path.basename(path)
     if name in (OWN_FILE, SHARED_FILE):
         return "settings"
-    if name.endswith(".py"):
+    if name.endswith(".py") or (name.endswith(SUFFIXES) and registers(content)):
         return "source"
     if name.endswith(".json"):
         return "snapshot" if _CATALOG.search(content) is not None else None

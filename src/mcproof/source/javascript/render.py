@@ -172,6 +172,8 @@ def render(
         written = writer.schema(item, name, value) if name in SCHEMAS else writer.write(value, pointer)
         if written is not UNWRITTEN and (written is not None or name == "description"):
             raw[name] = written
+    if kind == "prompts" and "argsSchema" in given:
+        _add_arguments(raw, item, writer)
     tool = None
     if kind == "tools":
         _complete_tool(raw, item, writer)
@@ -198,6 +200,22 @@ def render(
         lines=_lines(place),
         continuation_lines={},
     )
+
+
+def _add_arguments(raw: dict[str, Any], item: RegisteredItem, writer: Writer) -> None:
+    """The arguments of a prompt, which the SDK takes from the shape of its schema."""
+    schema = writer.schema(item, "inputSchema", item.given["argsSchema"])
+    if not isinstance(schema, dict):
+        return
+    required = schema.get("required", [])
+    raw["arguments"] = [
+        {
+            "name": name,
+            **({"description": property_["description"]} if "description" in property_ else {}),
+            "required": name in required,
+        }
+        for name, property_ in schema.get("properties", {}).items()
+    ]
 
 
 def _is_shape(value: JsObject, *, is_listed: bool) -> bool:
