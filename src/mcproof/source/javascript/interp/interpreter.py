@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Evaluate = Callable[["Scope"], Value]
     Execute = Callable[["Scope"], "Completion | None"]
 
-MOST_STEPS = 1_500_000
+MOST_STEPS = 1_200_000
 """How many steps following a project may take in all; a step is about a statement or a call."""
 STEPS_OF_ONE_ROOT = 800_000
 LEAST_STEPS_OF_CALL = 20_000
