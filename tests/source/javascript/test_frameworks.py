@@ -25,7 +25,6 @@ def test_fastmcp(tmp_path: Path) -> None:
     (tool,) = tools(source)
     assert (tool["name"], tool["description"], tool["annotations"]) == ("moor", "Moors.", {"readOnlyHint": True})
     assert tool["inputSchema"]["required"] == ["berth"]
-    assert source.tools[0].framework == "fastmcp"
 
 
 def test_mastra(tmp_path: Path) -> None:
