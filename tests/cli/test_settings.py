@@ -316,7 +316,7 @@ def test_no_config_brings_none(named: Path) -> None:
 
 @pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])
 def test_without_a_target_and_without_names_the_folder_is_checked(tmp_path: Path, command: str) -> None:
-    assert ".: nothing to check: no MCP server" in fails(command, cwd=tmp_path)
+    assert ".: nothing to check: no source of an MCP server" in fails(command, cwd=tmp_path)
     write(tmp_path / "tools.json", [CLEAN_TOOL])
     done = run(command, cwd=tmp_path)
     assert done.returncode == 0
