@@ -156,6 +156,7 @@ def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pyt
     words = ("--max-time", "0.5", "--max-call-ms", "3600000", "--", *command("hang-on-valid"))
     document = tried("fuzz", *words, code=1)
     assert document["tools"]["find_book"] == 0
+    assert document["called"] == ["find_book"], "what the server saw"
     why = 'time limit reached, without a response to {"query": "a"}'
     assert {"what": "tool find_book", "why": why} in document["not_tested"]
 

@@ -202,6 +202,7 @@ class Session:
         connection = await self.connection()
         if self._answers is not None:
             connection.respondent.answers = self._answers
+        self._note_call(method, params)
         response = await self._send(connection, method, params, limit or self.limit)
         return response._replace(questions=tuple(connection.respondent.asked))
 
@@ -240,6 +241,12 @@ class Session:
                 return Response("malformed", message, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Response("rejected" if is_refusal(message) else "accepted", message)
 
+    def _note_call(self, method: str, params: dict[str, Any] | None) -> None:
+        """Remember which tool is called: a report names all that the server has seen."""
+        name = params.get("name") if method == "tools/call" and params is not None else None
+        if isinstance(name, str):
+            self.memory.called.add(name)
+
     async def send_together(self, requests: list[Request]) -> Batch:
         """Send requests concurrently. Raises ConnectError if the server cannot be reached.
 
@@ -248,6 +255,8 @@ class Session:
         """
         connection = await self.connection()
         anomalies = self._begin(connection)
+        for request in requests:
+            self._note_call(*request)
         last = perf_counter()
 
         async def one(method: str, params: dict[str, Any] | None) -> tuple[Response, float]:

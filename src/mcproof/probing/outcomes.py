@@ -149,7 +149,7 @@ class Failure(NamedTuple):
     """The response as received, truncated, or why there is none."""
 
 
-@record("seed", "cases", "outcomes", "tools", "reached", "failures")
+@record("seed", "cases", "outcomes", "tools", "reached", "called", "failures")
 class Fuzzing(NamedTuple):
     """The result of fuzzing."""
 
@@ -165,6 +165,8 @@ class Fuzzing(NamedTuple):
     """How many cases each tool was called with."""
     reached: Annotated[list[str], member(presence="newer")] = []  # noqa: RUF012 (never mutated)
     """The tools of which a valid call was accepted: their logic was reached."""
+    called: Annotated[list[str], member(presence="newer")] = []  # noqa: RUF012 (never mutated)
+    """The tools that were called, also those whose calls had no response in time."""
 
     @property
     def counts(self) -> dict[str, int]:

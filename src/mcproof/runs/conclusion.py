@@ -55,7 +55,7 @@ def judged_of(result: TargetResult) -> Judged:
         due = sum(test.outcome != "not_applicable" for test in payload.tests)
         return Judged(ran, due, "test", "ran", is_anything=bool(ran))
     if payload.kind == "fuzz":
-        called = [tool for tool, cases in payload.fuzzing.tools.items() if cases]
+        called = result.called_tools
         reached = sum(tool in payload.fuzzing.reached for tool in called)
         verb = "reached by a valid call"
         return Judged(reached, len(called), "called tool", verb, is_anything=bool(called))

@@ -243,8 +243,10 @@ def _fuzz(
         hostile, counted = attacks.calls(), attacks.outcomes()
         tools = {name: count + hostile.get(name, 0) for name, count in cases.items()}
         outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in ALL_OUTCOMES}
+    permitted = {permission.tool.name for permission in calls.permissions if permission.is_granted}
+    called_names = server.session.memory.called & permitted
     total = sum(cases.values()) + (0 if attacks is None else sum(attacks.calls().values()))
-    payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools, reached))
+    payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools, reached, sorted(called_names)))
     return Shown(called, _gates(total, called.incomplete, cases), lambda _: payload)
 
 

@@ -354,7 +354,8 @@ class TargetResult(NamedTuple):
     def called_tools(self) -> set[str]:
         """The names of the tools that were called."""
         if self.payload.kind == "fuzz":
-            return {tool for tool, cases in self.payload.fuzzing.tools.items() if cases}
+            fuzzing = self.payload.fuzzing
+            return {*fuzzing.called, *(tool for tool, cases in fuzzing.tools.items() if cases)}
         probed = {each.tool for each in self.probes if each.outcome not in ("not_tested", "not_applicable")}
         shown = {cell.tool for cell in self.matrix if cell.verdict not in ("not tested", "not applicable")}
         return {tool for tool in probed if tool is not None} | shown

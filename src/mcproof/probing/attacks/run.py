@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
@@ -29,7 +30,7 @@ from mcproof.probing.attacks.cases import (
 )
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
-from mcproof.probing.calls import Called, CallPlan, Campaign, Job, Progress, in_silence, run
+from mcproof.probing.calls import GRACE, Called, CallPlan, Campaign, Job, Progress, in_silence, run
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.outcomes import Failure, ProbeResult
@@ -108,25 +109,29 @@ class ToolAttacker:
         """The first question that got no answer, in words."""
         self._left_out = 0
         self._is_done = False
+        self._groups: Iterator[list[HostileCase]] | None = None
+        """The groups of calls that are left; None before the first."""
         self._of_number: dict[int, HostileCase] = {}
         """The cases by the number of their request."""
         self._waiting: list[tuple[HostileCase, AttackResult]] = []
         """Calls without an effect so far; a request may arrive later."""
 
-    async def run(self, sender: Sender, is_late: Callable[[], bool] = lambda: False) -> None:
-        """Send the hostile calls. Raises ConnectError."""
-        base = await self._valid_call(sender)
-        if base is None:
-            self.stopped = self.stopped or "no valid call could be generated"
-            return
-        attacks = ToolAttacks(self.tool, base, self._fill, self._folders)
-        self.stopped = attacks.problem or ""
-        self._left_out = attacks.left_out
-        for group in attacks.cases():
+    async def advance(self, sender: Sender, is_late: Callable[[], bool]) -> bool:
+        """Send the next group of hostile calls; return whether there may be more. Raises ConnectError."""
+        if self._groups is None:
+            base = await self._valid_call(sender)
+            if base is None:
+                self.stopped = self.stopped or "no valid call could be generated"
+                return False
+            attacks = ToolAttacks(self.tool, base, self._fill, self._folders)
+            self.stopped = attacks.problem or ""
+            self._left_out = attacks.left_out
+            self._groups = iter(attacks.cases())
+        group = next(self._groups, None)
+        if group is not None:
             await self._send_group(group, sender, is_late)
-            if self.stopped:
-                break
-        self._is_done = not self.stopped
+        self._is_done = group is None and not self.stopped
+        return group is not None and not self.stopped
 
     def settle(self, sender: Sender) -> None:
         """Add what became known only after the calls: what ended the server, and requests that arrived late."""
@@ -285,6 +290,8 @@ class AttackRun(Campaign[Tool]):
         self._permitted = [permission.tool for permission in calls.permissions if permission.is_granted]
         self._folders = folders_of(session.server)
         self._has_marker = True
+        self._was_cut = False
+        """Whether a call was under way when the time was up."""
 
     def jobs(self) -> Sequence[Job]:
         return [self._attack]
@@ -294,18 +301,27 @@ class AttackRun(Campaign[Tool]):
         try:
             async with Traps(self._folders) as traps:
                 self._has_marker = traps.has_marker
-                await self._attack_all(traps)
+                left = self._limit.left
+                async with asyncio.timeout(None if left is None else max(0.0, left) + GRACE):
+                    await self._attack_all(traps)
+        except TimeoutError:
+            self.trouble = "time limit reached"
+            self._was_cut = True
         finally:
-            await self._session.close(at_once=self.is_interrupted())
+            await self._session.close(at_once=self._was_cut or self.is_interrupted())
 
     async def _attack_all(self, traps: Traps) -> None:
         sender = Sender(self._session, pings=False)
         try:
+            waiting: list[ToolAttacker] = []
             for tool in self._permitted:
                 attacker = ToolAttacker(tool, self._calls.arguments.get(tool.name), traps, len(self._folders.folders))
                 self.attackers.append(attacker)
                 self._show_progress()
-                await attacker.run(sender, self._limit.is_over)
+                waiting += [attacker] if await attacker.advance(sender, self._limit.is_over) else []
+            # In turns: a tool that takes long must not keep the others from being tried.
+            while waiting:
+                waiting = [attacker for attacker in waiting if await attacker.advance(sender, self._limit.is_over)]
             await sender.finish()
         except ConnectError as error:
             self.trouble = f"the server is gone: {error.message}"
