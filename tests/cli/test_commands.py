@@ -277,8 +277,8 @@ def test_demo_runs_without_any_file_of_the_user(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "mcproof replay" not in done.stdout  # nothing is stored
     assert not list(tmp_path.iterdir())
-    assert "mcproof lint" in done.stdout
-    assert "grade " in done.stdout
+    assert "$ mcproof check -- python -m mcproof.demo.server" in done.stdout
+    assert "Fix first: " in done.stdout
 
 
 def test_a_ruleset_is_explained_by_its_rules() -> None:

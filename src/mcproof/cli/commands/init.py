@@ -47,19 +47,18 @@ def _demo(options: argparse.Namespace) -> int:
     style = Style.of(sys.stdout)
     # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    for name in ("lint", "grade", "prove"):
-        sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
-        sys.stdout.flush()
-        command = command_named(name)
-        arguments = ["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER]
-        parsed = command.parser().parse_args(arguments)
-        parsed.stores_failures = False  # the demo leaves no files, so its output has no ids to replay
-        code = run_check(command, parsed)
-        if code not in (OK, FINDINGS):
-            return code
-        sys.stdout.write("\n")
-    sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
-    sys.stdout.write("Or see such results in the browser: mcproof serve --demo (pip install 'mcproof[web]')\n")
+    started = " ".join(SERVER)
+    sys.stdout.write(style.paint(f"$ mcproof check -- {started}", "bold") + "\n\n")
+    sys.stdout.flush()
+    command = command_named("check")
+    arguments = ["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER]
+    parsed = command.parser().parse_args(arguments)
+    parsed.stores_failures = False  # the demo leaves no files, so its output has no ids to replay
+    code = run_check(command, parsed)
+    if code not in (OK, FINDINGS):
+        return code
+    sys.stdout.write(f"\nEvery promise of its schemas, tool by tool: mcproof prove -- {started}\n")
+    sys.stdout.write("Now try it on a server of your own: mcproof check -- python server.py\n")
     return OK
 
 
@@ -358,7 +357,7 @@ environment variables instead.
     ),
     Command(
         "demo",
-        "Lint, grade and prove an example server, with the faults of real ones.",
+        "Check an example server, with the faults of real ones.",
         (COLOR,),
         examples="mcproof demo",
         run=_demo,
