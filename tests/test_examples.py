@@ -35,16 +35,6 @@ def test_the_tightened_example_has_nothing_left_to_fix() -> None:
     assert b"fixed 0 findings" in done.stderr
 
 
-def test_the_readme_shows_what_the_demo_prints(tmp_path: pathlib.Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    demo = ROOT / "src" / "mcproof" / "demo"
-    screen = mcproof("demo", cwd=tmp_path).stdout.decode().partition("\nEvery promise of its schemas")[0]
-    assert f"```console\n{screen.rstrip()}\n```" in readme
-    linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
-    frame, summary = linted.split("\n\n")[0], "\n".join(linted.splitlines()[-2:])
-    assert f"{frame}\n...\n{summary}\n" in readme
-
-
 def test_make_demo_checks_the_embedded_server_on_one_screen(tmp_path: pathlib.Path) -> None:
     done = mcproof("demo", cwd=tmp_path)
     assert done.returncode == 0
