@@ -726,7 +726,9 @@ def test_an_error_inside_mcproof_is_one_line_that_asks_for_a_report(
 
 def many_tools(path: Path, count: int) -> str:
     """Save a catalog of tools of 500 bytes each, in which these rulesets find nothing."""
-    text = json.dumps({**CLEAN_TOOL, "name": "tool_#"}).replace("Words of the title.", "x" * 330)
+    text = json.dumps({**CLEAN_TOOL, "name": "tool_#"}).replace(
+        "Words of the title.", "Words of the title, in any order. " * 10
+    )
     with path.open("w") as file:
         file.write('{"tools": [')
         for number in range(count):

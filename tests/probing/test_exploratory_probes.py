@@ -27,7 +27,8 @@ def large_values(properties: dict[str, Any], *required: str) -> dict[str, bool]:
         ({"type": "string"}, False, False),  # the valid call does without it
         ({"type": "string", "default": "float64"}, True, False),
         ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, True, True),
-        ({"type": "array", "items": {"type": "integer"}}, True, False),  # the valid call has an empty list
+        ({"type": "array", "items": {"type": "integer"}}, True, True),  # the valid call has a list with one item
+        ({"type": "array", "items": {"type": "object"}}, True, False),  # the valid call has an empty list
         ({"anyOf": [{"type": "null"}, {"type": "string"}], "default": None}, True, False),
     ],
 )

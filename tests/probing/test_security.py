@@ -117,7 +117,8 @@ def test_a_server_at_a_url_of_this_machine_is_attacked(folder: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         url = f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
-        document = tried("fuzz", "--security", "--cases", "1", url, code=1)
+        valid = 'read_joined={"path": "a"}'
+        document = tried("fuzz", "--security", "--cases", "1", "--args", valid, url, code=1)
         process.stdin.close()
     found = {each["tool"] for each in document["failures"] if each["outcome"] == "injection"}
     assert found == {"read_joined", "fetch_any", "find_formatted"}

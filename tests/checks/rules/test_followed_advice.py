@@ -16,6 +16,7 @@ from mcproof.checks.rulebook import cases_of
 from mcproof.targets.snapshots import read_snapshot
 
 FOLLOWED = {
+    "TRU-116": "a judge that trusts every tool",
     "TRU-109": "hints and mentions",
     "TRU-120": "different names, and names that differ in a number",
     "TRU-201": "the same tool",

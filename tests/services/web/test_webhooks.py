@@ -57,7 +57,7 @@ def test_any_other_secret_is_a_key_as_it_is(secret: str) -> None:
 
 
 def test_the_documented_verification_works() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "serve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "watched-servers.md").read_text(encoding="utf-8")
     [code] = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def verify" in each]
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 (ours)

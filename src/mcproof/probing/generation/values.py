@@ -48,7 +48,7 @@ _SAMPLES = {
     **dict.fromkeys(("cwd", "dir", "directory", "folder", "path", "root"), "."),
     **dict.fromkeys(("timezone", "tz"), "UTC"),
     **dict.fromkeys(("lang", "language", "locale"), "en"),
-    **dict.fromkeys(("link", "uri", "url", "website"), "https://example.com"),
+    **dict.fromkeys(("link", "url", "website"), "https://example.com"),
     "country": "US",
     "currency": "USD",
     "email": "a@example.com",
