@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +86,7 @@ def test_the_readme_is_short() -> None:
 def test_the_readme_shows_the_screen_that_check_prints() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"```console\n\$ mcproof (.*?)\n(.*?)```", readme, re.DOTALL)
-    printed = run(*shown[0].split(), env={"COLUMNS": "100"}).stdout
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # where `python` is this one
+    printed = run(*shown[0].split(), env={"COLUMNS": "100", "PATH": path}).stdout
     assert printed == shown[1]
     assert len(printed.splitlines()) <= 40
