@@ -173,6 +173,9 @@ REFUSED = [
     judged("expression_evaluator", "Evaluates an expression.", expression=S),
     judged("file_writer", path=S, content=S),
     judged("random_image", "Generate a random image."),
+    judged("random_user_create", "A random user.", email=S),
+    judged("random_post"),
+    judged("generate_random_password_and_send", email=S),
     judged("find_users", "Finds users, groups, and updates them."),
     # unknown
     *map(judged, ["x", "updates", "runtime_version", "frobnicate", "查询天气", "holeWetter", "browser_snapshot"]),

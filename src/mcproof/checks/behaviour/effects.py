@@ -210,7 +210,7 @@ def effect_of(tool: Tool) -> ToolEffect | None:
 
 
 def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
-    if words[:1] == ["random"] and COSTLY.isdisjoint(words):
+    if words[:1] == ["random"] and (COSTLY | _ALL_CHANGES).isdisjoint(words):
         return ToolEffect(False, "`random` in its name")
     for number, word in enumerate(words):
         if number and number == len(words) - 1:  # `unit_converter`
@@ -254,7 +254,7 @@ def _second_verb(verb: str, rest: list[str], *, is_first: bool) -> str | None:
 
 def _only_makes(verb: str, made_of: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool converts, extracts or draws values without another effect."""
-    if verb in DRAWING and "random" in made_of[:4] and COSTLY.isdisjoint(made_of):
+    if verb in DRAWING and "random" in made_of[:4] and (COSTLY | _NEVER_NOUNS).isdisjoint(made_of):
         return True
     products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
