@@ -173,6 +173,8 @@ REFUSED = [
     judged("expression_evaluator", "Evaluates an expression.", expression=S),
     judged("file_writer", path=S, content=S),
     judged("random_image", "Generate a random image."),
+    judged("find_record", "Find a record, or update.", query=S),
+    judged("find_records", "Find records, groups, or delete.", query=S),
     judged("random_user_create", "A random user.", email=S),
     judged("random_post"),
     judged("generate_random_password_and_send", email=S),

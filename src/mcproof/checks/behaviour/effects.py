@@ -337,8 +337,10 @@ def _joined(tokens: list[str]) -> list[str]:
 def _conjoined(tokens: list[str]) -> str | None:
     """The changing verb after a conjunction, in the form of the first verb: "Fetches a page and saves it"."""
     is_base = _stem(tokens[0]) == tokens[0]
-    # "Find what is similar to an item, a decision, or update": the last of a list of nouns has no object.
-    is_list = len(tokens) > 3 and tokens[-3] == "," and tokens[-2] in CONJUNCTIONS
+    # "Find what is similar to an item, a decision, or update": the last of three nouns has no object. A verb that
+    # destroys is one wherever it stands.
+    is_list = tokens.count(",") > 1 and tokens[-3] == "," and tokens[-2] in CONJUNCTIONS
+    is_list = is_list and _stem(tokens[-1]) not in DESTRUCTIVE
     for before, after in pairwise(tokens[:-1] if is_list else tokens):
         stem = _stem(after)
         is_changing = before in CONJUNCTIONS and stem in _NEVER_NOUNS
