@@ -5,41 +5,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import escaped, trust_rule
-from mcproof.checks.rules.trust.texts import problem_of_sentence
+from mcproof.checks.rules.trust.texts import problem_of_sentence, text_rule
 from mcproof.checks.texts.directives import directives
-from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.checks.texts.suspicion import model, suspects
 from mcproof.core.observations.probes import Judgements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from mcproof.checks.rule import Check
-
-
-def _suspicion_rule(id: str, name: str, severity: str) -> Callable[[Check[ModelTexts]], Check[ModelTexts]]:
-    return trust_rule(
-        ModelTexts,
-        id,
-        name=name,
-        severity=severity,
-        category="poisoning",
-        dimension="Tool surface risk",
-        phase="post-handshake",
-        sums_up=_identity,
-    )
+    from mcproof.checks.texts.model_texts import ModelTexts
 
 
-def _identity(evidence: dict[str, Any]) -> str:
-    """The sentence, so that accepting one does not accept the next."""
-    return str(evidence["sentence"])
-
-
-@_suspicion_rule("TRU-114", "suspicious-sentence", "medium")
+@text_rule("TRU-114", "suspicious-sentence", "medium", in_lint=False)
 def suspicious_sentence(texts: ModelTexts) -> Iterator[Problem]:
     """A sentence is like those with which texts manipulate a model.
 
@@ -56,7 +37,7 @@ def suspicious_sentence(texts: ModelTexts) -> Iterator[Problem]:
     yield from _problems(texts, is_warning=True)
 
 
-@_suspicion_rule("TRU-115", "unusual-sentence", "info")
+@text_rule("TRU-115", "unusual-sentence", "info", in_lint=False)
 def unusual_sentence(texts: ModelTexts) -> Iterator[Problem]:
     """A sentence is somewhat like those with which texts manipulate a model.
 

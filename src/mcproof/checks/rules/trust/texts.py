@@ -129,8 +129,14 @@ def _identity(evidence: dict[str, Any]) -> str:
     return str(evidence["sentence"])
 
 
-def _text_rule(
-    id: str, name: str, severity: str, *, hard_fail: HardFail | None = None, counted_by: str | None = None
+def text_rule(
+    id: str,
+    name: str,
+    severity: str,
+    *,
+    in_lint: bool = True,
+    hard_fail: HardFail | None = None,
+    counted_by: str | None = None,
 ) -> Callable[[Check[ModelTexts]], Check[ModelTexts]]:
     return trust_rule(
         ModelTexts,
@@ -140,14 +146,14 @@ def _text_rule(
         category="poisoning",
         dimension="Tool surface risk",
         phase="post-handshake",
-        in_lint=True,
+        in_lint=in_lint,
         hard_fail=hard_fail,
         counted_by=counted_by,
         sums_up=_identity,
     )
 
 
-@_text_rule("TRU-104", "overrides-instructions", "critical", hard_fail=always, counted_by=_MANIPULATION)
+@text_rule("TRU-104", "overrides-instructions", "critical", hard_fail=always, counted_by=_MANIPULATION)
 def overrides_instructions(texts: ModelTexts) -> Iterator[Problem]:
     """A text places itself above the model's instructions.
 
@@ -160,7 +166,7 @@ def overrides_instructions(texts: ModelTexts) -> Iterator[Problem]:
     yield from _problems(texts, OVERRIDES, "places itself above the model's instructions", "overrides")
 
 
-@_text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
+@text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
 def commands_secret_access(texts: ModelTexts) -> Iterator[Problem]:
     """A text instructs the model to read, pass on or change files with keys, passwords or settings.
 
@@ -173,7 +179,7 @@ def commands_secret_access(texts: ModelTexts) -> Iterator[Problem]:
     yield from _problems(texts, SECRETS, "instructs the model to access secrets", "path")
 
 
-@_text_rule("TRU-107", "sends-to-outside-address", "high", counted_by=_MANIPULATION)
+@text_rule("TRU-107", "sends-to-outside-address", "high", counted_by=_MANIPULATION)
 def sends_to_outside_address(texts: ModelTexts) -> Iterator[Problem]:
     """A text instructs the model to send data to an address that the text names.
 
@@ -186,7 +192,7 @@ def sends_to_outside_address(texts: ModelTexts) -> Iterator[Problem]:
     yield from _problems(texts, SENDS, "instructs the model to send data elsewhere", "address")
 
 
-@_text_rule("TRU-108", "tampers-with-another-tool", "high")
+@text_rule("TRU-108", "tampers-with-another-tool", "high")
 def tampers_with_another_tool(texts: ModelTexts) -> Iterator[Problem]:
     """A text instructs the model to change the arguments, the results or the use of another tool.
 
@@ -224,7 +230,7 @@ _BEGINNINGS_OF_PRAISE = (
 """Of these every praise has one."""
 
 
-@_text_rule("TRU-112", "self-praise", "low")
+@text_rule("TRU-112", "self-praise", "low")
 def self_praise(texts: ModelTexts) -> Iterator[Problem]:
     """A text praises its tool, or instructs the model to use no other.
 
