@@ -135,8 +135,7 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     numbered: two tools of one name stay distinct, as do three branches of a union. A finding that summarises an item is
     identified by everything it summarises, not by its pointer, so one more problem changes its identity.
     """
-    # Twins are told apart by their number, which only changes if one of them goes: docs/decisions/0006-finding-
-    # identity.md.
+    # A number distinguishes twins; it only changes if one of them goes: docs/decisions/0006-finding-identity.md.
     seen: dict[tuple[str, ...], int] = {}
     result = []
     for finding in findings:

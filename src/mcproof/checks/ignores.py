@@ -189,8 +189,7 @@ def apply_comments(
                 needed.add(comment)
                 result[at] = result[at] or comment.suppression
                 break
-    # A comment at the wrong place and one that is not needed any more are corrected differently, so both are told
-    # apart.
+    # A comment at the wrong place is corrected differently from one that is no longer needed.
     located = {comment for scoped in about.values() for comment, _ in scoped}
     ids = {rule.id for rule in running}
     for comment in comments:

@@ -297,7 +297,7 @@ def _member(kind: type[T], record: Record, key: str, at: str) -> T:
 
 
 def _optional(kind: type[T], record: Record, key: str, at: str) -> T | None:
-    """Read a member of a target that is None or absent if there is none."""
+    """Read an optional member of a target; None if it is absent or null."""
     raw = record.get(key)
     return None if raw is None else decode(kind, raw, f"{at}/{key}")
 

@@ -223,7 +223,7 @@ class Visits:
                 has_too_many = len(self._stored_results) > self.limits.stored_results
                 if not has_too_many and self._stored_bytes <= self.limits.stored_bytes:
                     return
-                # So nobody can push out the reports of others.
+                # The client with the largest share loses reports first, so that it cannot push out those of others.
                 shares: Counter[str] = Counter()
                 # Counted anew each time: there are few hundred, and a count beside them could be wrong.
                 for visit in self._stored_results.values():

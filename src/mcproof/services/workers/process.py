@@ -166,7 +166,7 @@ def _do_in_forks(jobs: _Jobs, limits: WorkerLimits, incoming: IO[bytes]) -> None
 
 
 def _end_without_service() -> None:
-    """End this process when nobody can write to its input any more, without reading it."""
+    """End this process when its input is closed, without reading it."""
     if hasattr(select, "poll"):
         waiting = select.poll()
         waiting.register(0, 0)

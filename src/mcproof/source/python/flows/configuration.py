@@ -389,7 +389,7 @@ _HTTP_CALLS = word_set(
     "create_streamable_http_app"
 )
 _TRANSPORTS = frozenset(("SseServerTransport", "StreamableHTTPSessionManager", "StreamableHTTPServerTransport"))
-"""Classes of the low-level server, which check nothing unless they are told to."""
+"""Classes of the low-level server, which check nothing by default."""
 _OVER_HTTP = frozenset(("http", "sse", "streamable-http", "streamable_http"))
 _HOST_CHECK = re.compile(
     r"\bTrustedHostMiddleware\b|\bTransportSecuritySettings\((?!\s*enable_dns_rebinding_protection\s*=\s*False)"
