@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 
@@ -24,6 +25,7 @@ def end(server: uvicorn.Server) -> None:
 
 config = uvicorn.Config(app, port=0, log_config=None, access_log=False)
 sock = config.bind_socket()
+sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as `mcproof serve`; else each response waits 40 ms
 sock.listen()
 running = uvicorn.Server(config)
 print(sock.getsockname()[1], flush=True)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from mcproof.services.web import protection
 from mcproof.services.web.protection import BODY, HEAD, READING, TimedConnection
+from mcproof.services.web.server import listen_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,3 +103,12 @@ def test_a_client_that_leaves_early_is_not_a_defect(service: TestClient) -> None
     scope = {"type": "http", "method": "POST", "path": "/lint", "query_string": b"", "headers": headers}
     asyncio.run(service.app(scope, leave, send))  # type: ignore[arg-type]
     assert statuses[0] == 400
+
+
+def test_a_client_that_keeps_its_connection_does_not_wait_for_each_body() -> None:
+    with (
+        listen_at("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -82,6 +82,7 @@ def _listener(address: str) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else bodies wait for the acknowledged head
         listener.bind((host, int(port)))
         listener.listen(128)
     except OSError as error:
