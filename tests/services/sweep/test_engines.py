@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from limits import HANG
 from mcproof.core.errors import UsageError
 from mcproof.services.sweep.ray_engine import refuse_old_version
 
@@ -90,6 +91,29 @@ def test_a_version_of_ray_that_asks_for_no_token_is_refused(version: str) -> Non
     with pytest.raises(UsageError, match=r"needs Ray 2\.52 or newer"):
         refuse_old_version(version)
     refuse_old_version("2.52.0")
+
+
+_GREEDY = """
+import sys, time
+from mcproof.services.sweep import ray_engine
+from mcproof.services.sweep.request import SweepPlan
+check, limit = sys.argv[1:]
+setattr(ray_engine, limit, 1)
+getattr(ray_engine, check)([], SweepPlan())
+time.sleep(20)
+print("still there")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("check", "limit"), [("check_captures", "MOST_MEMORY"), ("check_servers", "MOST_MEMORY_OF_SERVERS")]
+)
+def test_a_worker_of_ray_that_needs_too_much_memory_ends(check: str, limit: str) -> None:
+    command = [sys.executable, "-c", _GREEDY, check, limit]
+    done = subprocess.run(command, check=False, timeout=HANG, capture_output=True, text=True)
+    assert "still there" not in done.stdout
+    assert done.stderr == ""
 
 
 @pytest.mark.slow

@@ -72,6 +72,16 @@ def test_the_configuration_decides_what_is_checked(snapshot: str, tmp_path: Path
     assert {find_rule(rule).ruleset for rule in run.run.rules} == {"catalog", "strict"}
 
 
+def test_a_report_that_is_too_large_to_be_stored_is_a_run_with_trouble(
+    snapshot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_check, "LARGEST_REPORT", 1000)
+    [run] = checked(job(snapshot))
+    assert "more than the 1,000 that are stored" in str(run.run.error)
+    assert len(zlib.decompress(run.run.report)) < 2000
+    assert (run.run.catalog, run.surface, run.run.findings) == (None, None, ())
+
+
 def test_a_server_that_cannot_be_reached_is_a_run_with_trouble() -> None:
     [run] = checked(job(server("-c", "raise SystemExit(3)"), allows=True))
     assert "exited with code 3" in str(run.run.error)
