@@ -287,6 +287,12 @@ class ReportedFinding(NamedTuple):
         return self.message.partition(": ")[2] if self.rule.ruleset == "compat" else ""
 
 
+def originals(reported: Iterable[ReportedFinding], findings: Iterable[Finding]) -> list[Finding | None]:
+    """Return the findings behind reported ones, as the rules made them; None for one that is not among them."""
+    made = {(made.rule.id, made.item.pointer, made.pointer, made.message): made for made in findings}
+    return [made.get((shown.rule.id, shown.item_pointer, shown.pointer, shown.message)) for shown in reported]
+
+
 class FindingGroup(NamedTuple):
     """Findings that people see as one: the finding shown, and those of other rules that report the same."""
 

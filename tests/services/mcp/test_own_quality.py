@@ -28,7 +28,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_grade_is_a_and_descriptions_score_above_0_8(capture: Path) -> None:
     found = document_of(run("grade", str(capture), "--format", "json"), "grade")
     assert (found["grade"], found["score"], found["findings"]) == ("A", 100, [])
-    assert len(found["descriptions"]) == 7
+    assert len(found["descriptions"]) == 8
     assert min(found["descriptions"].values()) > 0.8
 
 

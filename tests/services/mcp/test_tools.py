@@ -132,6 +132,62 @@ def test_fix_returns_a_diff(server: Agent, project: Path) -> None:
     assert found["made_required"] == 1
 
 
+def test_with_nothing_to_fix_it_says_so_instead_of_returning_the_file(server: Agent) -> None:
+    found = server.document("fix_catalog", target="clean.json")
+    assert (found["content"], found["fixed"], found["left"]) == ("", 0, {})
+    assert found["note"] == "nothing to fix: the schemas are tight"
+    # The signatures of a function are not edited.
+    left = server.document("fix_catalog", target="src/server.py", form="diff")
+    assert (left["content"], left["fixed"]) == ("", 0)
+    assert left["note"].startswith("nothing can be fixed automatically; lint_catalog says")
+    assert "note" not in server.document("fix_catalog", target="loose.json")
+
+
+def test_a_check_of_source_has_every_judgement_and_the_edits_that_help(server: Agent, project: Path) -> None:
+    found = server.document("check_catalog", target="src/server.py")
+    expected = json.loads(run("check", "src/server.py", "--format", "json", cwd=project).stdout)
+    for key in ("server", "grade", "clients", "trust", "promises", "conclusion"):
+        assert found[key] == expected[key], key
+    assert [edit["what"] for edit in found["next"]] == [edit["what"] for edit in expected["next"]]
+    assert found["promises"] is None
+    assert "Annotated[str, Field(description=" in found["next"][0]["snippet"]
+
+
+def test_every_finding_says_what_to_do_and_in_source_what_to_write(server: Agent) -> None:
+    found = server.document("lint_catalog", target="src/server.py", rulesets=["all"], limit=100)
+    assert all(finding["help"] for finding in found["findings"])
+    about_parameters = [finding for finding in found["findings"] if finding["rule"] == "prop-no-description"]
+    (title,), (copies,) = (finding["snippets"] for finding in about_parameters)
+    assert title["framework"] == "MCPServer of mcp 2"
+    assert title["place"] == "in the signature of `find_book`"
+    assert title["code"].splitlines()[-1] == 'title: Annotated[str, Field(description="…")]'
+    assert copies["code"].splitlines()[-1] == 'copies: Annotated[int, Field(description="…")] = 1'
+    # A snapshot is changed where it is.
+    snapshot = server.document("lint_catalog", target="loose.json", rulesets=["strict"], limit=100)
+    assert {len(finding["snippets"]) for finding in snapshot["findings"]} == {0}
+    assert any(finding["fix"] for finding in snapshot["findings"])
+
+
+def test_help_belongs_to_its_finding_on_every_page(server: Agent) -> None:
+    whole = server.document("scan_catalog", target="src/server.py", limit=100)["findings"]
+    cursor: dict[str, str] = {}
+    seen: list[Any] = []
+    while len(seen) < len(whole):
+        page = server.document("scan_catalog", target="src/server.py", limit=1, **cursor)
+        seen += page["findings"]
+        cursor = {"cursor": page["page"]["next_cursor"]}
+    assert seen == whole
+
+
+def test_a_grade_says_what_helps_most(server: Agent) -> None:
+    found = server.document("grade_catalog", target="loose.json")
+    gains = [step["points"] for step in found["next"]]
+    assert gains == sorted(gains, reverse=True)
+    assert found["next"][0]["grade"] <= found["grade"]
+    assert found["next"][0]["rule"] in found["rules"]
+    assert server.document("grade_catalog", target="clean.json")["next"] == []
+
+
 def test_a_long_fix_comes_in_pages(server: Agent, project: Path) -> None:
     tools = [{**LOOSE_TOOL, "name": f"list_{number}"} for number in range(120)]
     write(project / "long.json", {"tools": tools})
@@ -154,6 +210,13 @@ def test_clients_are_judged(server: Agent) -> None:
     only = server.document("check_clients", target="loose.json", clients=["gemini-api"])
     assert only["clients"].keys() == {"gemini-api"}
     assert server.error("check_clients", target="loose.json", clients=["cursr"]).startswith("unknown client `cursr`")
+
+
+def test_the_clients_in_which_it_breaks_come_first(server: Agent) -> None:
+    found = server.document("check_clients", target='[{"name": "a b", "inputSchema": {"type": "object"}}]')
+    verdicts = [client["verdict"] for client in found["clients"].values()]
+    assert verdicts[0] == "breaks"
+    assert verdicts == sorted(verdicts, key=["breaks", "degraded", "works"].index)
 
 
 def test_findings_about_clients_name_them_without_the_sources(server: Agent) -> None:
@@ -222,13 +285,13 @@ def test_mistakes_are_one_plain_line(server: Agent, arguments: dict[str, Any], m
 def test_hostile_catalogs_have_a_result(server: Agent, text: str) -> None:
     target = {"target": text[:LONGEST_PIECE], "target_rest": [text[LONGEST_PIECE:]]}
     server.document("lint_catalog", **target, rulesets=["all"], limit=100)
-    for name in ("grade_catalog", "fix_catalog", "check_clients", "scan_catalog"):
+    for name in ("check_catalog", "grade_catalog", "fix_catalog", "check_clients", "scan_catalog"):
         server.document(name, **target)
     server.document("compare_catalogs", old="clean.json", new=target["target"], new_rest=target["target_rest"])
 
 
 def test_an_unknown_tool_is_a_protocol_error(server: Agent) -> None:
-    with pytest.raises(Exception, match="unknown tool `lint`; there are grade_catalog, lint_catalog"):
+    with pytest.raises(Exception, match="unknown tool `lint`; there are check_catalog, grade_catalog"):
         server.call("lint", target="clean.json")
 
 
@@ -242,6 +305,7 @@ def test_the_stateless_era_gives_the_same_results(server: Agent, project: Path) 
 
 
 CALLS: dict[str, dict[str, Any]] = {
+    "check_catalog": {"target": "src/server.py"},
     "grade_catalog": {"target": "loose.json"},
     "lint_catalog": {"target": "loose.json"},
     "explain_rule": {"rule": "SCH-001"},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from lsprotocol.types import CodeLens, Command
 
+from mcproof.checks.findings import originals
 from mcproof.checks.fixes import FileEdit, fix_snapshot, proven_edits
 from mcproof.checks.fixes.source import fix_source
 from mcproof.checks.reporting import find_spans, locate, rule_facts
@@ -29,7 +30,7 @@ from mcproof.services.lsp.documents import OpenDocuments, TextPositions, diagnos
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.findings import Finding, ReportedFinding, RuleSummary
+    from mcproof.checks.findings import ReportedFinding, RuleSummary
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.services.lsp.analysis import Analysis, EditorProblem
 
@@ -215,9 +216,10 @@ def _problems_at(request: ActionRequest) -> list[EditorProblem]:
 def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[types.CodeAction]:
     """The certain fixes of some findings."""
     catalog = request.analysis.catalog
-    wanted = [
-        (problem, _judged(request.analysis, problem.finding)) for problem in problems if problem.finding is not None
-    ]
+    made = originals(
+        (problem.finding for problem in problems if problem.finding is not None), request.analysis.findings
+    )
+    wanted = zip(problems, made, strict=True)  # each of them has a finding
     fixable = [(problem, finding) for problem, finding in wanted if finding is not None and finding.fix is not None]
     if catalog is None or not fixable:
         return
@@ -227,17 +229,6 @@ def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[ty
             title = f"Set `{finding.fix.key}` ({finding.rule.id})"
             change = _by_offsets(edits[number], request.documents)
             yield _action(request, title, problem, (change,), is_preferred=True)
-
-
-def _judged(analysis: Analysis, reported: ReportedFinding) -> Finding | None:
-    """The finding behind a reported one."""
-    for finding in analysis.findings:
-        if (finding.rule.id, finding.item.pointer, finding.pointer, finding.message) == (
-            *(reported.rule.id, reported.item_pointer),
-            *(reported.pointer, reported.message),
-        ):
-            return finding
-    return None
 
 
 def _by_offsets(edit: FileEdit, documents: OpenDocuments) -> FileEdits:

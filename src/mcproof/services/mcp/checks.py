@@ -9,13 +9,16 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.clients.verdicts import VERDICTS
+from mcproof.checks.findings import originals
 from mcproof.core.errors import InputError, UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
-from mcproof.runs import execute
-from mcproof.runs.events import Event, RunStarted, TargetFixed
+from mcproof.runs import codec, execute
+from mcproof.runs.events import Event, RunStarted, TargetFinished, TargetFixed
 from mcproof.runs.requests import (
     CatalogDocument,
+    CheckRequest,
     CompatRequest,
     DiffRequest,
     FixRequest,
@@ -34,6 +37,8 @@ from mcproof.services.mcp.roots import allowed_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mcproof.checks.findings import Finding
+    from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import FixedTarget
     from mcproof.runs.results import RunResult
 
@@ -79,6 +84,8 @@ LARGEST_RESULT = 512 * 1024
 """The most bytes of a result; a page is far smaller, unless a catalog has very many tools."""
 _MOST_TOOLS = 100
 _CLIENT_KEYS = ("client", "effect", "level")
+_NOTHING_TO_FIX = "nothing to fix: the schemas are tight"
+_NOTHING_CERTAIN = "nothing can be fixed automatically; lint_catalog says what to write for the rules in `left`"
 
 
 @record()
@@ -103,58 +110,67 @@ def check(job: CheckJob, _: object) -> str:
     return text.decode()
 
 
+def _whole(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    targets, policy = _chosen(arguments, roots)
+    return _judged(CheckRequest(targets, is_static=True, policy=policy), arguments)
+
+
 def _lint(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     targets, policy = _chosen(arguments, roots)
     rules = RuleSelection(rulesets=tuple(arguments.get("rulesets", ())))
-    return _page(_document(LintRequest(targets, rules, policy)), arguments)
+    return _judged(LintRequest(targets, rules, policy), arguments)
 
 
 def _grade(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     """Of very many tools, those that cost most and those with the worst descriptions are listed."""
     targets, policy = _chosen(arguments, roots)
-    document = _document(GradeRequest(targets, policy=policy))
+    document, finished = _run(GradeRequest(targets, policy=policy))
+    grade = finished.result.scores.grade
+    document["next"] = [] if grade is None else codec.encode(grade.gains)
     costs, scores = document["tokens"]["tools"], document.get("descriptions", {})
     if len(costs) > _MOST_TOOLS:
         document["tokens"]["tools"] = dict(sorted(costs.items(), key=lambda pair: -pair[1])[:_MOST_TOOLS])
     if len(scores) > _MOST_TOOLS:
         document["descriptions"] = dict(sorted(scores.items(), key=lambda pair: pair[1])[:_MOST_TOOLS])
-    return _page(document, arguments)
+    return _findings_page(document, finished, arguments)
 
 
 def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
-    """The hits of each client are left out: the findings have every place, with the clients.
+    """The clients in which it breaks come first; their hits are left out: the findings have every place.
 
     What clients document, with sources and dates, is left out there: one finding may be about dozens of them.
     """
     targets, policy = _chosen(arguments, roots)
     wanted = tuple(arguments.get("clients", ()))
-    document = _document(CompatRequest(targets, wanted, policy=policy))
-    named = {client.partition("@")[0] for client in wanted} or document["clients"].keys()
+    document, finished = _run(CompatRequest(targets, wanted, policy=policy))
+    clients = document["clients"]
+    named = {client.partition("@")[0] for client in wanted} or clients.keys()
     document["clients"] = {
-        name: {key: value for key, value in client.items() if key != "hits"}
-        for name, client in document["clients"].items()
+        name: {key: value for key, value in clients[name].items() if key != "hits"}
+        for name in sorted(clients, key=lambda name: -VERDICTS.index(clients[name]["verdict"]))
         if name in named
     }
     for finding in document["findings"]:
         if (evidence := finding["evidence"]) and isinstance(evidence.get("clients"), list):
             evidence["clients"] = [{key: client[key] for key in _CLIENT_KEYS} for client in evidence["clients"]]
-    return _page(document, arguments)
+    return _findings_page(document, finished, arguments)
 
 
 def _scan(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     """The graph of the tools is left out, and of the rules those that did not fail."""
     targets, policy = _chosen(arguments, roots)
-    document = _document(ScanRequest(targets, policy=policy))
+    document, finished = _run(ScanRequest(targets, policy=policy))
     document.pop("tool_graph", None)
     trust = document["trust"]
     trust["rules"] = [rule for rule in trust["rules"] if rule["outcome"] == "failed"]
-    return _page(document, arguments)
+    return _findings_page(document, finished, arguments)
 
 
 def _compare(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     old, _ = _chosen(arguments, roots, "old")
     new, _ = _chosen(arguments, roots, "new")
-    return _page(_document(DiffRequest(old, new, settings=SettingsSource(is_disabled=True))), arguments, "changes")
+    document, _ = _run(DiffRequest(old, new, settings=SettingsSource(is_disabled=True)))
+    return paged(document, "changes", arguments.get("cursor"), arguments.get("limit", DEFAULT_LIMIT))
 
 
 def _fix(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
@@ -174,11 +190,14 @@ def _fix(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     for finding in target.active:
         left[finding.rule.id] = left.get(finding.rule.id, 0) + 1
     form = arguments.get("form", "text")
+    # The text as it is would be a page of what the agent knows.
+    content = "" if not target.applied else _fixed_text(target) if form == "text" else _diff_text(target)
     document = {
         "schema_version": 1,
         "target": target.name,
         "form": form,
-        "content": _fixed_text(target) if form == "text" else _diff_text(target),
+        "content": content,
+        **({} if target.applied else {"note": _NOTHING_TO_FIX if not left else _NOTHING_CERTAIN}),
         "fixed": target.applied,
         "made_required": target.made_required,
         "left": dict(sorted(left.items())),
@@ -207,6 +226,7 @@ def _explain(arguments: Arguments, _: Sequence[str]) -> dict[str, Any]:
 
 
 _CHECKS: dict[str, Check] = {
+    "check_catalog": _whole,
     "lint_catalog": _lint,
     "grade_catalog": _grade,
     "fix_catalog": _fix,
@@ -233,15 +253,22 @@ def _chosen(arguments: Arguments, roots: Sequence[str], name: str = "target") ->
     return TargetSelection(names=(allowed.path,)), Policy(SettingsSource(top=allowed.root))
 
 
-def _document(request: RunRequest) -> dict[str, Any]:
-    """Run a request for one catalog, and return the document of its result."""
+def _run(request: RunRequest) -> tuple[dict[str, Any], TargetFinished]:
+    """Run a request for one catalog, and return the document of its result, and how it ended."""
     from mcproof.core.console import Style
     from mcproof.report.formats import render
 
-    run = execute(request, _refuse)
+    finished: list[TargetFinished] = []
+
+    def listen(event: Event) -> None:
+        _refuse(event)
+        if isinstance(event, TargetFinished):
+            finished.append(event)
+
+    run = execute(request, listen)
     _raise_trouble(run)
     parsed: dict[str, Any] = json.loads("".join(render(run._replace(is_single=True), "json", Style())))
-    return parsed
+    return parsed, finished[-1]
 
 
 def _raise_trouble(run: RunResult) -> None:
@@ -261,5 +288,27 @@ def _refuse(event: Event) -> None:
         raise UsageError(f"expected one catalog, got {len(event.inputs)}; name one of them: {names}")
 
 
-def _page(document: dict[str, Any], arguments: Arguments, key: str = "findings") -> dict[str, Any]:
-    return paged(document, key, arguments.get("cursor"), arguments.get("limit", DEFAULT_LIMIT))
+def _judged(request: RunRequest, arguments: Arguments) -> dict[str, Any]:
+    return _findings_page(*_run(request), arguments)
+
+
+def _findings_page(document: dict[str, Any], finished: TargetFinished, arguments: Arguments) -> dict[str, Any]:
+    """A document with one page of its findings, each with what to do about it."""
+    document = paged(document, "findings", arguments.get("cursor"), arguments.get("limit", DEFAULT_LIMIT))
+    offset = document["page"]["offset"]
+    findings = document["findings"]
+    reported = finished.result.findings[offset : offset + len(findings)]
+    for finding, shown, made in zip(findings, reported, originals(reported, finished.findings), strict=True):
+        finding["help"] = shown.rule.fix
+        finding["snippets"] = _snippets(finished.catalog, made)
+    return document
+
+
+def _snippets(catalog: Catalog | None, finding: Finding | None) -> list[dict[str, str]]:
+    """What to write in source about a finding, for its framework; a snapshot is changed where it is."""
+    if catalog is None or catalog.source is None or finding is None:
+        return []
+    from mcproof.checks.fixes.snippets import code_help
+
+    helped = code_help(catalog, [finding])
+    return [{"framework": code.framework, "place": code.place, "code": code.code} for code in helped]

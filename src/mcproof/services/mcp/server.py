@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 INSTRUCTIONS = (
-    "mcproof checks MCP servers: their tools, schemas and descriptions. Start with grade_catalog, then lint_catalog; "
-    "explain_rule and the resources mcproof://rules/{id} explain findings. Targets are paths of snapshots or Python "
-    "source in the allowed folders, or the JSON text of a catalog. Nothing is executed, connected to or written."
+    "mcproof checks MCP servers: their tools, schemas and descriptions. Start with check_catalog; lint_catalog lists "
+    "all that is wrong, explain_rule and the resources mcproof://rules/{id} explain findings. Targets are paths of "
+    "snapshots or source in the allowed folders, or the JSON text of a catalog. "
+    "Nothing is executed, connected to or written."
 )
 _HOUR = 3_600_000
 _ROOTS_SECONDS = 5.0

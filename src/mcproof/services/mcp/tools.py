@@ -38,6 +38,24 @@ _PAGE = {
     "additionalProperties": False,
 }
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
+_ADVICE = {
+    "help": {"description": "What to do about the finding.", "type": "string"},
+    "snippets": {
+        "description": "What to write in the source, for its framework; empty if that depends on the code.",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "framework": {"description": "The framework.", "type": "string"},
+                "place": {"description": "Where to write it, in words.", "type": "string"},
+                "code": {"description": "What to write.", "type": "string"},
+            },
+            "required": ["framework", "place", "code"],
+            "additionalProperties": False,
+        },
+    },
+}
+"""What findings have for agents, besides what every JSON document has."""
 
 
 def document_schema(name: str, entry: str | None = None, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -53,6 +71,19 @@ def document_schema(name: str, entry: str | None = None, *, without: tuple[str, 
         schema.pop(key, None)
     schema["properties"]["page"] = _PAGE
     schema["required"] = [*schema["required"], "page"]
+    if "findings" in schema["properties"]:
+        finding = schema["properties"]["findings"]["items"]
+        finding["properties"] |= _ADVICE
+        finding["required"] = [*finding["required"], *_ADVICE]
+    return schema
+
+
+def grade_schema() -> dict[str, Any]:
+    """The output schema of a grade, which says what helps most."""
+    schema = document_schema("grade", "grade")
+    gains = _inlined(_shipped("check")["$defs"]["grade_score"], {}, frozenset())["properties"]["gains"]
+    schema["properties"]["next"] = {**gains, "description": "What to change, the largest gain first."}
+    schema["required"] = [*schema["required"], "next"]
     return schema
 
 
@@ -75,7 +106,11 @@ def fix_schema() -> dict[str, Any]:
             "schema_version": {"description": "The version of this format.", "const": 1},
             "target": {"description": "The target as given, or `catalog` for a text.", "type": "string"},
             "form": {"description": "What `content` is.", "enum": ["text", "diff"]},
-            "content": {"description": "This page of the fixed text or of the unified diff.", "type": "string"},
+            "content": {
+                "description": "This page of the fixed text or of the unified diff; empty if nothing is fixed.",
+                "type": "string",
+            },
+            "note": {"description": "Why nothing is fixed; absent if something is.", "type": "string"},
             "fixed": {"description": "How many findings are fixed.", **_COUNT},
             "made_required": {
                 "description": "How many optional parameters become required, which breaks callers that omit them.",
@@ -241,7 +276,8 @@ def _schemas() -> dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]]:
     """For each tool, the groups of its parameters, and its output schema."""
     target = _target("target", "What to check")
     return {
-        "grade_catalog": ((target, _PAGES), document_schema("grade", "grade")),
+        "check_catalog": ((target, _PAGES), document_schema("check", "check")),
+        "grade_catalog": ((target, _PAGES), grade_schema()),
         "lint_catalog": ((target, {"rulesets": _RULESETS}, _PAGES), document_schema("lint", "lint")),
         "explain_rule": (({"rule": _RULE},), rule_schema()),
         "fix_catalog": ((_target("target", "What to fix"), _FIXING, {"cursor": _CURSOR}), fix_schema()),
