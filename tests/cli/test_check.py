@@ -202,3 +202,68 @@ def test_source_that_cannot_be_read_is_not_observed() -> None:
     document = document_of(run("scan", "--format", "json", *small_server([tool()])), "scan")
     outcomes = {rule["rule"]: rule["outcome"] for rule in document["trust"]["rules"]}
     assert outcomes["TRU-301"] == "not observed"
+
+
+CAUSES = {
+    "text": f'from fastmcp import FastMCP\n\nmcp = FastMCP("two")\n{SHELL.partition(chr(10) * 3)[2]}',
+    "query": '''\
+
+@mcp.tool
+def find_report(title: Annotated[str, Field(description="A title, such as `May`.")]) -> list:
+    """Find reports by their title, as rows."""
+    return sqlite3.connect("reports").execute(f"select * from r where title = '{title}'").fetchall()
+''',
+    "delete": '''\
+
+@mcp.tool
+def delete_report(name: Annotated[str, Field(description="A file name, such as `may.txt`.")]) -> str:
+    """Delete a report by its file name, and say which."""
+    return name
+''',
+}
+IMPORTS = "import sqlite3\nimport subprocess\nfrom typing import Annotated\nfrom pydantic import Field\n"
+
+
+def _edits(here: Path, *parts: str) -> list[dict[str, Any]]:
+    """The edits for a server with these tools in its source."""
+    (here / "server.py").write_text(IMPORTS + "".join(CAUSES[part] for part in parts), encoding="utf-8")
+    edits: list[dict[str, Any]] = checked("server.py", code=1)["next"]
+    return edits
+
+
+def test_an_edit_claims_a_better_verdict_only_if_it_alone_gains_it(here: Path) -> None:
+    shell = next(edit for edit in _edits(here, "text") if edit["rules"] == ["TRU-301"])
+    assert shell["why"].startswith("review → allow, trust +")
+    edits = _edits(here, "text", "query", "delete")
+    assert not any("review → allow" in edit["why"] for edit in edits)
+    for rule in ("TRU-301", "TRU-303"):
+        why = next(edit["why"] for edit in edits if edit["rules"] == [rule])
+        assert why.startswith("removes 1 of 2 causes of `review`")
+
+
+def test_an_edit_for_rules_about_the_server_names_the_first_tool(here: Path) -> None:
+    edits = _edits(here, "text", "delete")
+    hint = next(edit for edit in edits if edit["rules"] == ["destructive_tools_declare_destructive_hint"])
+    line = (here / "server.py").read_text().splitlines().index(
+        'def delete_report(name: Annotated[str, Field(description="A file name, such as `may.txt`.")]) -> str:'
+    ) + 1
+    assert hint["place"] == f"server.py:{line}, tool `delete_report`"
+
+
+def test_a_perfect_grade_promises_no_points(here: Path) -> None:
+    described = {
+        **CLEAN_TOOL,
+        "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+    }
+    write(here / "bonus.json", {"initialize": {"serverInfo": {"name": "a", "version": "1"}}, "tools": [described]})
+    document = checked("bonus.json")
+    assert document["grade"]["score"] == 100
+    (why,) = [edit["why"] for edit in document["next"] if edit["rules"] == ["prop-no-description"]]
+    assert why == "fixes 1 warning"
+    assert "prop-no-description −5, good descriptions +5" in run("check", "bonus.json").stdout
+
+
+def test_text_of_a_check_stays_within_100_columns_in_a_pipe(here: Path) -> None:
+    _edits(here, "text", "query", "delete")
+    lines = run("check", "server.py", env={"COLUMNS": ""}).stdout.splitlines()
+    assert max(map(len, lines)) <= 100

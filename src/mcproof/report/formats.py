@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.core.errors import McproofError
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
 class Format(NamedTuple):
@@ -112,7 +112,15 @@ def closing(run: RunResult, style: Style) -> str:
     """Return the last line of text: the verdict and its reason; empty if it is already there."""
     from mcproof.report.text import closing_line
 
-    return closing_line(run, style)
+    return closing_line(run, _fitted(style, run.kind))
+
+
+_SCREEN = 100
+"""The most columns of `check`, which is one screen."""
+
+
+def _fitted(style: Style, kind: Kind) -> Style:
+    return style.narrower(max(0, style.width - _SCREEN)) if kind == "check" else style
 
 
 def verdict_sentence(run: RunResult) -> str:
@@ -144,7 +152,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
         from mcproof.report.sections import document_of
         from mcproof.report.text import TextRenderer
 
-        pieces = TextRenderer(style).draw(document_of(result).blocks)
+        pieces = TextRenderer(_fitted(style, kind)).draw(document_of(result).blocks)
     if (
         format == "text"
         and not is_single

@@ -135,15 +135,22 @@ class TextRenderer(Renderer):
         yield "\n"
 
     def edits(self, block: blocks.Edits) -> Iterator[str]:
-        """Draw each edit in two lines; the first ones have their snippets, as far as the screen has room."""
-        style, room = self._style, _EDIT_LINES - 2 * len(block.edits)
-        for number, edit in enumerate(block.edits, 1):
-            line = f"{edit.what}: {edit.why}" if edit.why else edit.what
-            yield f"{number:>3}  {style.fitting(line, style.width - 5)}\n"
-            yield f"     {style.paint(style.fitting(edit.place, style.width - 5), 'dim')}\n"
-            lines = edit.snippet.splitlines()[: max(0, room)]
-            room -= len(lines)
-            yield from (f"       {style.paint(style.fitting(snippet, style.width - 7), 'help')}\n" for snippet in lines)
+        """Draw what to do in two lines at most, and the place; snippets as far as the screen has room."""
+        style, room = self._style, _EDIT_LINES
+        drawn = []
+        for edit in block.edits:
+            words = style.text(f"{edit.what}: {edit.why}" if edit.why else edit.what, 500)
+            first, *others = wrapped(words, style.width, used=5, indent=5)
+            rest = [" ".join(map(str.strip, others))] if others else []
+            shown = [style.fitting(part, style.width - 5) for part in (first, *rest)]
+            shown.append(style.paint(style.fitting(edit.place, style.width - 5), "dim"))
+            drawn.append(shown)
+        room -= sum(map(len, drawn))
+        for number, (edit, lines) in enumerate(zip(block.edits, drawn, strict=True), 1):
+            yield f"{number:>3}  " + "\n     ".join(lines) + "\n"
+            snippet = edit.snippet.splitlines()[: max(0, room)]
+            room -= len(snippet)
+            yield from (f"       {style.paint(style.fitting(line, style.width - 7), 'help')}\n" for line in snippet)
 
     def findings(self, block: blocks.Findings) -> Iterator[str]:
         return findings_text(block, self._style)

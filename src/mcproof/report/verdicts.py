@@ -236,7 +236,8 @@ def _catalog_verdict(result: TargetResult) -> GateVerdict:
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
     met = [gate_sentence(gate) for gate in result.gates if gate.passed]
     if missed or result.failing:
-        also = [f"met: {'; '.join(met)}"] if met else []
+        # The screen of `check` shows the verdict and the grade already.
+        also = [f"met: {'; '.join(met)}"] if met and kind != "check" else []
         return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed, *also])), "bad")
     if kind != "grade":
         parts = [*met, counts.kept]

@@ -75,7 +75,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
             payload = payload._replace(proof=proved if isinstance(proved, ProvePayload) else None)
             result = result._replace(untested=[*result.untested, *shown.called.untested])
         trust = payload.trust.trust
-        scored = Scored(result.scores.grade, trust, clients.improvements)
+        scored = Scored(result.scores.grade, trust, clients.improvements, target.plan.thresholds)
         payload = payload._replace(edits=most_helpful(target.catalog, checked.findings, scored, scanned.source))
         gates = [] if trust is None else [verdict_gate(trust, request.fails_on)]
         is_interrupted = target.server is not None and target.server.is_interrupted

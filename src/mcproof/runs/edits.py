@@ -11,8 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mcproof.checks.reporting import locate, locate_findings, number_twins
-from mcproof.checks.rule import VERDICTS, GradeTraits
+from mcproof.checks.rule import VERDICTS, GradeTraits, Thresholds
 from mcproof.checks.scores.grade import LETTERS, POINTS, letter_of
+from mcproof.checks.scores.trust import verdict_without
 from mcproof.core.console import few, plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.results import Edit
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 MOST_EDITS = 5
 _LONGEST_SNIPPET = 3
 """How many lines of a snippet an edit has."""
-_WORTH = {"verdict": 30, "letter": 20, "error": 12, "client": 5, "point": 1, "warning": 0.1}
-"""The worth of a better verdict or letter, a rule without errors, a client, a point of a score, a warning less."""
+_WORTH = {"verdict": 30, "letter": 20, "error": 12, "client": 5, "more errors": 2, "point": 1, "warning": 0.1}
+"""The worth of a better verdict or letter, an error less, a client, further errors, a point, a warning less."""
+_MOST_ERRORS = 10
+"""The further errors that count: more of them rarely are more work."""
 _COUNTED_PARAMETERS = re.compile(r"\{n\} parameter\{s\}")
+_LONGEST_ADVICE = 110
+_END_OF_CLAUSE = re.compile(r"; |: |, (?:or|and) ")
 
 
 class _Gain(NamedTuple):
@@ -73,6 +78,7 @@ class Scored(NamedTuple):
     grade: Grade | None
     trust: Trust | None
     improvements: Sequence[Improvement]
+    thresholds: Thresholds = Thresholds()
 
 
 def most_helpful(
@@ -120,8 +126,8 @@ def _gain(draft: _Draft, findings: Sequence[Finding], scored: Scored) -> _Gain:
     of_draft, of_all = (Counter(finding.rule.id for finding in some) for some in (draft.findings, findings))
     # Only without any of its findings is a client, or a rule, better off.
     rules = [rule for rule in draft.rules if of_draft[rule] == of_all[rule]]
-    gains += [*_client_gains(rules, scored.improvements), *_trust_gains(rules, scored.trust)]
-    gains += _error_gains(draft.findings)
+    gains += [*_client_gains(rules, scored.improvements), *_trust_gains(rules, scored)]
+    gains += _error_gains(draft.findings, is_all=not any(gain.words for gain in gains))
     return _Gain(sum(gain.worth for gain in gains), "; ".join(filter(None, (gain.words for gain in gains))))
 
 
@@ -134,11 +140,13 @@ def _grade_gains(draft: _Draft, grade: Grade | None) -> Iterator[_Gain]:
     letter = letter_of(after)
     steps = LETTERS.index(grade.letter) - LETTERS.index(letter)
     worth = _WORTH["letter"] * steps + _WORTH["point"] * (after - grade.score or points / 10)
-    if steps:
+    if grade.score == 100:
+        yield _Gain(worth, "")
+    elif steps:
         yield _Gain(worth, f"{grade.letter} → {letter}")
     else:
         below = "" if after > grade.score else f" of {100 - grade.unclamped:,} lost"
-        yield _Gain(worth, f"{plural(after - grade.score or points, 'point')}{below}")
+        yield _Gain(worth, f"+{plural(after - grade.score or points, 'point')}{below}")
 
 
 def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iterator[_Gain]:
@@ -148,23 +156,34 @@ def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iter
         yield _Gain(_WORTH["client"] * len(better), f"better in {few(better, 3)}")
 
 
-def _trust_gains(rules: list[str], trust: Trust | None) -> Iterator[_Gain]:
+def _trust_gains(rules: list[str], scored: Scored) -> Iterator[_Gain]:
+    trust = scored.trust
     actions = [] if trust is None else [action for action in trust.actions if action.rule in rules]
     if trust is None or not actions:
         return
-    verdict = min((action.verdict for action in actions), key=VERDICTS.index)
-    steps, points = VERDICTS.index(trust.verdict) - VERDICTS.index(verdict), sum(action.points for action in actions)
-    words = [f"{trust.verdict} → {verdict}"] if steps else []
-    words += [f"trust +{points}"] if points else []
+    points = sum(action.points for action in actions)
+    words = [f"trust +{points}"] if points else []
+    after = verdict_without(trust, rules, scored.thresholds)
+    steps = float(VERDICTS.index(trust.verdict) - VERDICTS.index(after))
+    # A verdict may have several causes: without one of them it is still the same.
+    causes = [outcome.rule for outcome in trust.outcomes if outcome.is_hard_fail] or [
+        outcome.rule for outcome in trust.outcomes if outcome.caps_verdict
+    ]
+    if steps:
+        words.insert(0, f"{trust.verdict} → {after}")
+    elif trust.verdict != VERDICTS[0] and (ours := sum(cause in rules for cause in causes)):
+        steps = ours / len(causes)
+        words.insert(0, f"removes {ours:,} of {len(causes):,} causes of `{trust.verdict}`")
     yield _Gain(_WORTH["verdict"] * steps + _WORTH["point"] * points, ", ".join(words))
 
 
-def _error_gains(findings: list[Finding]) -> Iterator[_Gain]:
-    errors = sum(finding.level == "error" for finding in findings)
-    broken = sum(finding.level == "error" and finding.rule.ruleset == "wire" for finding in findings)
-    yield _Gain(_WORTH["warning"] * sum(finding.level == "warning" for finding in findings), "")
+def _error_gains(findings: list[Finding], *, is_all: bool) -> Iterator[_Gain]:
+    """What fewer findings are worth; warnings are named if an edit gains nothing else."""
+    errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
+    yield _Gain(_WORTH["warning"] * warnings, f"fixes {plural(warnings, 'warning')}" if is_all and not errors else "")
     if errors:
-        yield _Gain(_WORTH["error"], plural(errors, "broken promise" if broken == errors else "error") + " less")
+        more = _WORTH["more errors"] * min(errors - 1, _MOST_ERRORS)
+        yield _Gain(_WORTH["error"] + more, f"fixes {plural(errors, 'error')}")
 
 
 def _edit(catalog: Catalog, draft: _Draft, gain: _Gain, scored: Scored, source: Catalog | None) -> Edit:
@@ -185,16 +204,22 @@ def _what(draft: _Draft, scored: Scored) -> str:
     improvement = next((step for step in scored.improvements if step.rule in draft.rules), None)
     if improvement is not None:
         return improvement.remedy
-    return first.rule.advice.partition(". ")[0].rstrip(".")
+    advice = first.rule.advice.partition(". ")[0].rstrip(".")
+    ends = [] if len(advice) <= _LONGEST_ADVICE else [found.start() for found in _END_OF_CLAUSE.finditer(advice)]
+    return advice[: max((end for end in ends if end <= _LONGEST_ADVICE), default=len(advice))]
 
 
 def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
     """The first place to change: file and line where they are known, and the item."""
     (location,) = locate_findings(catalog, [finding])
-    item = finding.item
+    item, pointer, near = finding.item, finding.pointer, finding.problem.near
+    if item.kind == "server" and isinstance(near, str):  # a rule about the server that names tools
+        for tool in catalog.tools:
+            if near == tool.pointer or near.startswith(f"{tool.pointer}/"):
+                item, pointer = tool, near.removeprefix(tool.pointer)
     if location.line is None and source is not None and item.kind == "tool":
         twin = next((tool for tool in source.tools if tool.name == item.name), None)
-        location = location if twin is None else locate(source, twin.pointer + finding.pointer)
+        location = location if twin is None else locate(source, twin.pointer + pointer)
     subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"
     if finding.parameter is not None and item.kind == "tool":
         subject += f", parameter `{finding.parameter}`"

@@ -128,6 +128,15 @@ def _severity(finding: Finding) -> str:
     return finding.problem.severity or finding.rule.scheme_severity
 
 
+def verdict_without(trust: Trust, rules: Sequence[str], thresholds: Thresholds) -> Verdict:
+    """Return the verdict if these rules had passed, and all others were as they are."""
+    done = [
+        RuleOutcome(outcome.rule, "passed", outcome.weight) if outcome.rule in rules else outcome
+        for outcome in trust.outcomes
+    ]
+    return _State.of(done, thresholds).verdict
+
+
 class _State(NamedTuple):
     """The score and the verdict that outcomes result in."""
 

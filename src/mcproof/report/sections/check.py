@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _REASONS, _CLIENTS, _BROKEN = 2, 4, 2
 """How many reasons of a verdict, clients and broken promises text names."""
-_MOST_DEDUCTIONS = 3
+_MOST_DEDUCTIONS, _FACT = 3, 86
+"""How many rules hold a grade back by name, and the columns of a fact."""
+_LONGEST_TARGET = 24
+"""The longest target in the line of further commands, which has no room for more."""
 
 
 def check_document(result: TargetResult) -> Document:
@@ -63,13 +66,15 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
     grade, trust = result.scores.grade, payload.trust.trust
     if grade is not None:
         costs = [f"{cost.rule} −{cost.points:,}" for cost in grade.deductions[:_MOST_DEDUCTIONS]]
-        held = f": {', '.join(costs)}" if costs else ""
-        yield Fact("grade", grade.letter, f"{grade.score} of 100{held}", GRADE_TONES.get(grade.letter, "bad"))
+        costs += [f"good descriptions +{grade.bonus}"] if costs and grade.bonus else []
+        text = _named(f"{grade.score} of 100", costs, len(costs))
+        yield Fact("grade", grade.letter, text, GRADE_TONES.get(grade.letter, "bad"))
     else:
         yield Fact("grade", "?", grade_withheld(result).removeprefix("grade "), "fair")
     yield _client_fact(payload)
     if trust is not None:
-        reasons = [*trust.reasons[:_REASONS]]
+        # The verdict itself says who decides.
+        reasons = [reason.removesuffix(": a person must review it") for reason in trust.reasons[:_REASONS]]
         if left := len(trust.reasons) - len(reasons):
             reasons[-1] += f" (and {left:,} more)"
         verdict, _, rest = trust_sentence(trust).partition(": ")
@@ -84,9 +89,14 @@ def _client_fact(payload: CheckPayload) -> Fact:
     broken = [outcome.name for outcome in clients if outcome.verdict == "breaks"]
     degraded = [outcome.name for outcome in clients if outcome.verdict == "degraded"]
     count = client_counts(payload.clients)[0] if clients else "no clients"
-    named = f": {few(broken or degraded, _CLIENTS)}" if broken or degraded else ""
     symbol, tone = ("✗", "bad") if broken else ("!", "fair") if degraded else ("✓", "good")
-    return Fact("clients", symbol, f"{count}{named}", tone)
+    return Fact("clients", symbol, _named(count, broken or degraded, _CLIENTS), tone)
+
+
+def _named(text: str, names: list[str], most: int) -> str:
+    """A text with as many of the names as fit into a line."""
+    texts = [f"{text}: {few(names, count)}" for count in range(most, 0, -1)] if names else []
+    return next((long for long in texts if len(long) <= _FACT), text)
 
 
 def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
@@ -117,7 +127,9 @@ def target_words(result: TargetResult) -> str:
 def _commands(result: TargetResult) -> str:
     words = target_words(result)
     names = ["grade", "compat", "scan", *(["prove"] if result.connection is not None else [])]
-    return f"`mcproof {names[0]} {words}`, and {', '.join(names[1:])} in its place; `--output report.html` for a page"
+    if len(words) > _LONGEST_TARGET:
+        words = "…"
+    return f"`mcproof {names[0]} {words}`, or {', '.join(names[1:])} in its place; `--output report.html`"
 
 
 def _details(result: TargetResult, payload: CheckPayload) -> Iterator[Block]:

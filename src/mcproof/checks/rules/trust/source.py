@@ -279,7 +279,7 @@ _flow_rule = partial(
 
 @_flow_rule("TRU-301", "shell-command-from-parameter", "critical", hard_fail=_if_exposed)
 def shell_command(source: SourceFlows) -> Iterator[Problem]:
-    """A value of the client, such as a parameter of a tool, becomes part of a shell command, or chooses the program.
+    """A value of the client is part of a shell command, or chooses the program.
 
     Why: a model passes on whatever a web page or a document told it to. `; curl … | sh` in such a parameter runs with
     the rights of the server.
@@ -294,7 +294,7 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-302", "code-from-parameter", "critical", hard_fail=_if_exposed)
 def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
-    """A value of the client is evaluated as code, unpickled, or names a module to import or a package to install.
+    """A value of the client is evaluated as code, unpickled, or names a module or package to load.
 
     Why: whoever controls the text that a model reads can run code in the server.
     Fix: parse data with `json.loads`, `JSON.parse`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a
@@ -309,7 +309,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-303", "sql-from-parameter", "high")
 def composed_query(source: SourceFlows) -> Iterator[Problem]:
-    """A value of the client, such as a parameter of a tool or a resource, is embedded in the text of a query.
+    """A value of the client is embedded in the text of a query.
 
     Why: the value can end the literal or the name that it is meant to be, and continue with a statement of its own.
     Fix: pass values as query parameters, and look names of tables and columns up in a list.

@@ -26,8 +26,8 @@ def suspicious_sentence(texts: ModelTexts) -> Iterator[Problem]:
 
     Why: descriptions are read by the model, and rarely by people. A sentence in the voice of documentation can make an
     agent pass on a conversation, skip a question to the user, or slant an answer.
-    Fix: read the sentence. If it is addressed to the model and asks for what the user does not know of, delete it;
-    otherwise say who does what, and accept the finding.
+    Fix: delete or reword the sentence, if it asks the model for what the user does not know of. Otherwise say who does
+    what, and accept the finding.
 
     A linear model scores the words of each sentence and what they mean. The message names the classes of words that
     weighed most. About one in ten innocent tools that speak of secrets, deletion or attacks is reported, and about half
