@@ -1,24 +1,28 @@
-"""The keywords of a schema never rule out a constraint that the tool breaks."""
+"""The marks of a tool never rule out a constraint or a rule that it breaks."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from unittest import mock
 
 import jsonschema_rs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.checks.clients.constraints import TOOL_KINDS
+from mcproof.checks.clients.constraints import TOOL_KINDS, needs_of
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, known_profiles
 from mcproof.checks.clients.schema_constraints import ClientView
+from mcproof.checks.engine import check
+from mcproof.checks.rule import rules_of
+from mcproof.checks.subjects import Observed
+from mcproof.core.catalog.model import Tool
+from mcproof.core.protocol import REVISIONS
 from mcproof.targets.snapshots import read_snapshot
 
-if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
-
-BY_KEYWORD = ClientChecks(ClientChoice(known_profiles()).all_active())
+BY_MARKS = ClientChecks(ClientChoice(known_profiles()).all_active())
 
 JUNK = st.sampled_from(
     [None, True, False, 0, -1, 2.5, 5000, "", "x", "object", [], ["a"], ["a", "a"], [1], {}, {"a": 1}]
@@ -36,6 +40,10 @@ KEYWORDS = st.sampled_from(
     ]
 )
 REFERENCES = st.sampled_from(["#/$defs/a", "#/definitions/a", "#", "#/nothing", "https://example.com/x.json"])
+
+
+LEFT_OUT = 5000
+"""Stands for a member that is left out."""
 
 
 def schemas(depth: int = 2) -> st.SearchStrategy[Any]:
@@ -68,6 +76,23 @@ def schemas(depth: int = 2) -> st.SearchStrategy[Any]:
     return st.lists(entries, max_size=4).map(dict)
 
 
+HINTS = st.dictionaries(
+    st.sampled_from(["readOnlyHint", "destructiveHint", "title", "other"]),
+    st.sampled_from([True, True, None, "A", "B"]),
+)
+MEMBERS: dict[str, st.SearchStrategy[Any]] = {
+    "outputSchema": st.one_of(
+        schemas(1), schemas(1).map(lambda schema: {"type": "object", "properties": {"a": schema}})
+    ),
+    "title": st.sampled_from(["A", " "]),
+    "annotations": HINTS,
+    "icons": st.lists(st.fixed_dictionaries({"src": st.sampled_from(["https://example.com/a.png", "file:///a", 1])})),
+    "execution": st.sampled_from([{"taskSupport": "forbidden"}, {"taskSupport": "required"}, {"taskSupport": "x"}]),
+    "_meta": st.dictionaries(st.sampled_from(["a", "mcp/a", "a.mcp/b", "-", "a/b/c"]), JUNK),
+    "extra": JUNK,
+}
+
+
 @st.composite
 def tools(draw: st.DrawFn) -> dict[str, Any]:
     schema = draw(schemas())
@@ -76,9 +101,9 @@ def tools(draw: st.DrawFn) -> dict[str, Any]:
     members: dict[str, Any] = {"name": draw(st.sampled_from(["find", "find-it", "a.b", "__x", "1st", "x" * 80, "é"]))}
     members["description"] = draw(st.sampled_from(["Find it.", "", " ", "x" * 3000]))
     members["inputSchema"] = schema
-    for key in draw(st.sets(st.sampled_from(["outputSchema", "title", "annotations", "icons"]), max_size=1)):
-        members[key] = draw(st.one_of(JUNK, schemas(1)))
-    return members
+    for key in draw(st.sets(st.sampled_from([*MEMBERS, "name", "inputSchema"]), max_size=2)):
+        members[key] = draw(st.one_of(MEMBERS.get(key, JUNK), JUNK))
+    return {key: value for key, value in members.items() if value is not LEFT_OUT}
 
 
 def tool_of(raw: dict[str, Any]) -> Tool:
@@ -87,9 +112,9 @@ def tool_of(raw: dict[str, Any]) -> Tool:
 
 
 @given(tools(), st.sampled_from(["", "srv", "a-long-server-name-of-forty-characters-xx"]))
-def test_keywords_rule_out_no_constraint_that_is_broken(raw: dict[str, Any], key: str) -> None:
+def test_marks_rule_out_no_constraint_that_is_broken(raw: dict[str, Any], key: str) -> None:
     tool = tool_of(raw)
-    chosen = {(*hit.active.key, hit.pointer) for hit in BY_KEYWORD.on_tool(tool, key)}
+    chosen = {(*hit.active.key, hit.pointer) for hit in BY_MARKS.on_tool(tool, key)}
     view = ClientView(tool, key)
     assert chosen == {
         (profile.id, constraint.id, pointer)
@@ -98,6 +123,33 @@ def test_keywords_rule_out_no_constraint_that_is_broken(raw: dict[str, Any], key
         if constraint.kind in TOOL_KINDS
         for pointer in TOOL_KINDS[constraint.kind](view, constraint.params)
     }
+
+
+@given(tools(), st.sampled_from(sorted(REVISIONS)))
+def test_marks_rule_out_no_demand_of_the_specification_that_is_broken(raw: dict[str, Any], revision: str) -> None:
+    catalog = read_snapshot(json.dumps([raw]).encode(), "tools.json")
+
+    def found() -> set[tuple[str, str, str]]:
+        findings = check(catalog, rules_of("spec"), observed=Observed(revision=revision))
+        return {(finding.rule.id, finding.pointer, finding.message) for finding in findings}
+
+    chosen = found()
+    with mock.patch.object(Tool, "marks", None):
+        assert chosen == found()
+
+
+PLAIN_NAMES = ("a", "Z9", "find_item", "find-item-2", "a_b-C", "a" * 64)
+
+
+@pytest.mark.parametrize("name", PLAIN_NAMES)
+def test_every_shipped_client_that_takes_hyphens_takes_a_plain_name(name: str) -> None:
+    kinds = ("name.regex", "name.max", "name.forbids")
+    constraints = [c for profile in known_profiles().values() for c in profile.constraints if c.kind in kinds]
+    view = ClientView(tool_of({"name": name, "inputSchema": {"type": "object"}}))
+    assert constraints
+    for constraint in constraints:
+        if needs_of(constraint.kind, constraint.params) is not None:
+            assert not list(TOOL_KINDS[constraint.kind](view, constraint.params)), constraint.id
 
 
 @given(schemas(3))

@@ -133,6 +133,8 @@ class SpecTraits(NamedTuple):
     """The address of the page that has it."""
     kinds: tuple[Kind, ...]
     """The kinds of items that can have a problem."""
+    needs: frozenset[str] | None
+    """The marks of which a tool must have one to have a problem; None if any tool may."""
 
 
 T = TypeVar("T", GradeTraits, TrustTraits, SpecTraits)

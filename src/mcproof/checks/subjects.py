@@ -75,18 +75,33 @@ def known_revision(revision: str | None) -> EffectiveRevision:
     return EffectiveRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
 
 
-@lru_cache(maxsize=64)  # a run with many files has a few plans
-def rules_about(kind: Kind, rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> tuple[Rule, ...]:
-    """The rules that can concern items of a kind: those of a revision.
+def rules_about(item: Item, rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> tuple[Rule, ...]:
+    """The rules that can concern an item: those of a revision.
 
     If it is only assumed, also those that only the newest one has.
     """
+    marks = item.marks
+    if marks is None:
+        return _rules_about(item.kind, None, rules, judged_by)
+    return _rules_about(item.kind, marks & _needed(rules), rules, judged_by)
+
+
+@lru_cache(maxsize=64)  # a run with many files has a few plans
+def _needed(rules: tuple[Rule, ...]) -> frozenset[str]:
+    return frozenset().union(*(rule.own(SpecTraits).needs or () for rule in rules))
+
+
+@lru_cache(maxsize=1024)  # few combinations of marks occur
+def _rules_about(
+    kind: Kind, marks: frozenset[str] | None, rules: tuple[Rule, ...], judged_by: EffectiveRevision
+) -> tuple[Rule, ...]:
     revision, is_assumed = judged_by
     return tuple(
         rule
         for rule, demand in ((rule, rule.own(SpecTraits)) for rule in rules)
         if kind in demand.kinds
         and (revision in demand.revisions or (is_assumed and min(demand.revisions) == FIRST_STATELESS))
+        and (marks is None or demand.needs is None or not marks.isdisjoint(demand.needs))
     )
 
 

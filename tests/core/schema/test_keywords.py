@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.core.schema.keywords import is_plainly_valid
+from mcproof.core.schema.keywords import BARE_ARRAY, TYPE_LIST, UNDECLARED, UNTYPED, marks_of
 from mcproof.core.schema.tree import SchemaTree
 
 PLAIN = {
@@ -28,7 +28,7 @@ def of(**property: Any) -> dict[str, Any]:
 
 
 def test_a_schema_with_usual_values_is_plain() -> None:
-    assert is_plainly_valid(PLAIN)
+    assert marks_of(PLAIN) is not None
     assert SchemaTree(PLAIN).is_plain
 
 
@@ -63,7 +63,23 @@ def test_a_schema_with_usual_values_is_plain() -> None:
     ],
 )
 def test_any_value_of_another_type_is_left_to_the_validator(schema: Any, is_plain: bool) -> None:
-    assert is_plainly_valid(schema) is is_plain
+    assert (marks_of(schema) is not None) is is_plain
+
+
+@pytest.mark.parametrize(
+    ("schema", "marks"),
+    [
+        (of(type="string", minLength=1), {"minLength"}),
+        (of(description="Anything."), {"description", UNTYPED}),
+        (of(type=["array", "null"]), {TYPE_LIST}),
+        (of(type="array"), {BARE_ARRAY}),
+        (of(type="array", items={"type": "string"}), {"items"}),
+        ({"required": ["a"], **of(type="string")}, {"required"}),
+        ({"required": ["b"], **of(type="string")}, {"required", UNDECLARED}),
+    ],
+)
+def test_marks_are_the_keywords_and_what_is_unusual(schema: Any, marks: set[str]) -> None:
+    assert set(marks_of(schema) or ()) == marks | {"type", "properties"}
 
 
 def test_a_schema_at_an_unusual_position_adds_its_keywords() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, keywords_of
+from mcproof.checks.clients.constraints import LONG_NAME, LONGEST_PLAIN_NAME, SERVER_KINDS, TOOL_KINDS, needs_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
 from mcproof.checks.clients.schema_constraints import ClientView, server_view
 from mcproof.checks.findings import LEVELS, Level
@@ -63,13 +63,13 @@ _MOST_COMBINATIONS = 10_000
 class _Check:
     """A constraint as several clients share it."""
 
-    __slots__ = ("_by_key", "by_rule", "find", "holders", "keywords", "params")
+    __slots__ = ("_by_key", "by_rule", "find", "holders", "needs", "params")
 
-    def __init__(self, find: Any, params: Mapping[str, Any], keywords: frozenset[str] | None) -> None:
+    def __init__(self, find: Any, params: Mapping[str, Any], needs: frozenset[str] | None) -> None:
         self.find = find
         self.params = params
-        self.keywords = keywords
-        """The keywords of which an input schema must use one to break it; None if any tool may."""
+        self.needs = needs
+        """The marks of which a tool must have one to break it; None if any tool may."""
         self.holders: list[ActiveConstraint] = []
         self.by_rule: dict[str, list[ActiveConstraint]] = {}
         """The holders about which there are findings, by rule."""
@@ -87,7 +87,7 @@ class _Check:
         if "template" not in self.params or len(tool.name) > self.params["max"]:
             return self
         if self._by_key is None:
-            self._by_key = _Check(self.find, self.params, self.keywords)
+            self._by_key = _Check(self.find, self.params, self.needs)
             reported = {holder.key for holders in self.by_rule.values() for holder in holders}
             for holder in self.holders:
                 noted = holder._replace(level="note", holds=False, depends_on_key=True)
@@ -121,12 +121,15 @@ class ClientChecks:
             key = f"{kind} {sorted(params.items())}"
             if key not in shared:
                 if kind in TOOL_KINDS:
-                    shared[key] = _Check(TOOL_KINDS[kind], params, keywords_of(kind, params))
+                    shared[key] = _Check(TOOL_KINDS[kind], params, needs_of(kind, params))
                     self._tool_checks.append(shared[key])
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
                     self._server_checks.append(shared[key])
             shared[key].add(holder, by_key.get(holder.key))
+        self._needed = frozenset().union(*(check.needs or () for check in self._tool_checks))
+        self._by_marks: dict[frozenset[str], list[_Check]] = {}
+        """The checks that can find something in a tool with these marks; few combinations occur."""
 
     def key_of(self, catalog: Catalog) -> str:
         """The server's name in client configurations: as given, or as the server reports it."""
@@ -160,10 +163,23 @@ class ClientChecks:
         """What a tool breaks; nothing for a value that is not an object, which no client reads as a tool."""
         if not tool.is_object:
             return []
-        present = tool.tree.by_keyword if tool.tree is not None else {}
-        checks = [c for c in self._tool_checks if c.keywords is None or not c.keywords.isdisjoint(present)]
+        checks = self._checks_on(tool, server_key)
         view = ClientView(tool, server_key)
         return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)]
+
+    def _checks_on(self, tool: Tool, server_key: str) -> list[_Check]:
+        """The constraints that a tool may break."""
+        if tool.marks is None:
+            return self._tool_checks
+        marks = tool.marks & self._needed
+        if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
+            marks |= {LONG_NAME}
+        checks = self._by_marks.get(marks)
+        if checks is None:
+            checks = [check for check in self._tool_checks if check.needs is None or not marks.isdisjoint(check.needs)]
+            if len(self._by_marks) < _MOST_COMBINATIONS:
+                self._by_marks[marks] = checks
+        return checks
 
     def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.errors import UsageError, nearest
@@ -309,12 +309,13 @@ class LinearPattern(str):
     __slots__ = ()
 
 
-def matches_whole(pattern: str, text: str) -> bool:
-    """Whether a pattern matches all of a text."""
+@lru_cache(maxsize=256, typed=True)  # typed, as a `LinearPattern` equals its text
+def matcher(pattern: str) -> Callable[[str], object]:
+    """What tells whether a pattern matches all of a text."""
     if isinstance(pattern, LinearPattern):
-        return _is_valid(_validator(f"^(?:{pattern})$"), text)
+        return partial(_is_valid, _validator(f"^(?:{pattern})$"))
     # A pattern of a shipped profile, which is known to be harmless.
-    return re.fullmatch(pattern, text) is not None
+    return re.compile(pattern).fullmatch
 
 
 def occurs_in(pattern: str, text: str) -> bool:

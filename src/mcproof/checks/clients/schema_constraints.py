@@ -6,12 +6,12 @@ breaks the constraint. Only positions that hold a schema are checked: a property
 
 from __future__ import annotations
 
-import marshal
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import filterfalse
 from typing import Any
 
-from mcproof.checks.clients.profiles import matches_whole
+from mcproof.checks.clients.profiles import matcher
 from mcproof.checks.scores.tokens import bytes_of, length, stringify
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
@@ -40,14 +40,7 @@ class ClientView:
 
     def exceeds(self, limit: int) -> bool:
         """Whether the compact JSON of the input schema has more than this many bytes."""
-        try:
-            # JSON takes at most six times as many bytes as this, which is written ten times faster: `false,` takes six
-            # for one, an escaped control character, too. Few schemas are long enough to be encoded.
-            if len(marshal.dumps(self.schema, 2)) * 6 <= limit:
-                return False
-        except ValueError:  # nested too deep for it
-            pass
-        return self.schema is not None and bytes_of(self.schema) > limit
+        return self.tree is not None and self.tree.most_bytes > limit and bytes_of(self.schema) > limit
 
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
@@ -264,12 +257,10 @@ def _open_object(tool: ClientView, params: Params) -> Iterator[str]:
 
 def _property_key(tool: ClientView, params: Params) -> Iterator[str]:
     """Names of properties must match a pattern; `where: top` checks those of the root only."""
-    for node, declared in tool.declared():
-        if params.get("where") == "top" and node.parent is not None:  # the root comes first
-            return
-        for name in declared:
-            if not matches_whole(params["pattern"], name):
-                yield f"{node.pointer}/properties/{escape(name)}"
+    accepts = matcher(params["pattern"])
+    for node in tool.nodes[:1] if params.get("where") == "top" else tool.using("properties"):
+        for name in filterfalse(accepts, node.properties):
+            yield f"{node.pointer}/properties/{escape(name)}"
 
 
 def _property_names_together(tool: ClientView, params: Params) -> Iterator[str]:

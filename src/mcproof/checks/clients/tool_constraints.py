@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.profiles import matches_whole, occurs_in
+from mcproof.checks.clients.profiles import matcher, occurs_in
 from mcproof.checks.clients.schema_constraints import (
     ClientView,
     Params,
@@ -66,7 +66,7 @@ def _at_most_on_server(measure: Callable[[ServerView], int]) -> ServerCheck:
 def _name_regex(tool: ClientView, params: Params) -> Iterator[str]:
     """The whole name must match a pattern, and must not contain another."""
     name = tool.tool.name
-    if not matches_whole(params["pattern"], name) or ("forbid" in params and occurs_in(params["forbid"], name)):
+    if not matcher(params["pattern"])(name) or ("forbid" in params and occurs_in(params["forbid"], name)):
         yield tool.tool.pointer_to("name")
 
 

@@ -8,9 +8,11 @@ code where each part is written.
 from __future__ import annotations
 
 import marshal
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.schema.keywords import marks_of
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_positions import escape
 
@@ -29,6 +31,30 @@ TOOL_MEMBERS = frozenset(
 )
 """The members of a tool that some revision of the protocol defines."""
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+ODD_NAME = "(name)"
+"""Marks a name other than up to 64 ASCII letters and digits with single hyphens and underscores inside."""
+NO_DESCRIPTION = "(no description)"
+LONG_DESCRIPTION = "(long description)"
+"""Marks a description of more than 512 characters, which may be more than 2,048 bytes."""
+ODD_MEMBER = "(member)"
+"""Marks a required member that is missing, one of another type than the protocol gives it, or of no revision."""
+ODD_HINT = "(hint)"
+"""Marks annotations other than hints and a title, those that contradict each other, and titles that differ."""
+ODD_ROOT = "(root)"
+"""Marks an input schema that is not of type `object`, or declares no properties."""
+ODD_OUTPUT = "(output)"
+"""Marks an output schema that is not of type `object`, or not plainly valid."""
+OUTPUT_REFERENCE = "(output reference)"
+OUTPUT_DIALECT = "(output dialect)"
+LONGEST_NAME = 64
+_LONG = 512
+_PLAIN_NAME = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"
+_REQUIRED = {("name", str), ("inputSchema", dict)}
+_USUAL = _REQUIRED | {("title", str), ("description", str), ("outputSchema", dict), ("annotations", dict)}
+_USUAL |= {("execution", dict), ("_meta", dict)}
+_USUAL_HINTS = {(hint, bool) for hint in HINTS} | {("title", str)}
+_NO_TASKS = {"taskSupport": "forbidden"}
 
 SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
 """The key of the discovery response's `_meta` that holds the server's name in the stateless era."""
@@ -62,6 +88,11 @@ class Item:
     @property
     def is_object(self) -> bool:
         return isinstance(self.raw, dict)
+
+    @property
+    def marks(self) -> frozenset[str] | None:
+        """Marks of what few such items have; None if anything may be unusual."""
+        return None
 
     @property
     def given_name(self) -> str:
@@ -169,6 +200,7 @@ class SourceMap(NamedTuple):
 
 class Tool(Item):
     __slots__ = (
+        "_marks",
         "_output_tree",
         "_tree",
         "_written",
@@ -193,6 +225,7 @@ class Tool(Item):
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
         self._output_tree: SchemaTree | None = None
+        self._marks: frozenset[str] | Literal["unknown"] | None = "unknown"
 
     @property
     def is_plain(self) -> bool:
@@ -220,6 +253,56 @@ class Tool(Item):
             self._tree = SchemaTree(self.schema)
             self._tree.explanation = self.description
         return self._tree
+
+    @property
+    def marks(self) -> frozenset[str] | None:
+        """The keywords of its input schema, and marks of what few tools have; None if anything may be unusual.
+
+        Rules and constraints name the marks without which they find nothing, and most tools have none of them: without
+        this, `compat` and `spec` take twice as long.
+        """
+        # Why with marks: docs/decisions/0043-survey-before-constraints.md.
+        if self._marks == "unknown":
+            of_schema = self.tree.marks if self.tree is not None else None
+            # A reference may make a schema of what no keyword does, which marks do not show.
+            self._marks = None if of_schema is None or "$ref" in of_schema else of_schema.union(self._unusual())
+        return self._marks
+
+    def _unusual(self) -> Iterator[str]:
+        """The marks of everything but the input schema, which is an object."""
+        fields, schema = self.fields, self.schema or {}
+        if len(self.name) > LONGEST_NAME or not re.fullmatch(_PLAIN_NAME, self.name):
+            yield ODD_NAME
+        if len(self.description) > _LONG:
+            yield LONG_DESCRIPTION
+        elif not self.description.strip():
+            yield NO_DESCRIPTION
+        if schema.get("type") != "object" or not schema.get("properties"):
+            yield ODD_ROOT
+        hints, title = fields.get("annotations") or {}, fields.get("title")
+        if (
+            not _REQUIRED <= _pairs(fields) <= _USUAL
+            or (type(title) is str and not title.strip())
+            or fields.get("execution", _NO_TASKS) != _NO_TASKS
+        ):
+            yield ODD_MEMBER
+        if "_meta" in fields:
+            yield "_meta"
+        if (
+            type(hints) is not dict
+            or not _pairs(hints) <= _USUAL_HINTS
+            or (hints.get("readOnlyHint") and hints.get("destructiveHint"))
+            or (title is not None and hints.get("title", title) != title)
+        ):
+            yield ODD_HINT
+        if "outputSchema" in fields:
+            output = marks_of(fields["outputSchema"])
+            if output is None or fields["outputSchema"].get("type") != "object":
+                yield ODD_OUTPUT
+            if output is None or "$ref" in output:
+                yield OUTPUT_REFERENCE
+            if output is None or "$schema" in output:
+                yield OUTPUT_DIALECT
 
     @property
     def output_tree(self) -> SchemaTree | None:
@@ -252,6 +335,11 @@ class Tool(Item):
         if self._output_tree is not None:
             self._output_tree.release()
             self._output_tree = None
+
+
+def _pairs(members: dict[str, Any]) -> set[tuple[str, type]]:
+    """The members of an object, each with the type of its value."""
+    return {*zip(members, map(type, members.values()), strict=True)}
 
 
 class Resource(Item):

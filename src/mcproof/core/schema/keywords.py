@@ -261,25 +261,38 @@ _VALUE_TYPES: dict[str, tuple[type, ...]] = {
 """The types of values that every dialect accepts for a keyword; other keywords accept anything."""
 
 
-def is_plainly_valid(root: Any) -> bool:
-    """Whether the types of all values in a schema show that every dialect accepts it.
+UNTYPED = "(untyped)"
+"""Marks a schema with neither `type`, `$ref` nor `anyOf`."""
+TYPE_LIST = "(type list)"
+BARE_ARRAY = "(bare array)"
+"""Marks an array without `items`."""
+UNDECLARED = "(undeclared)"
+"""Marks a `required` that names something which is not declared beside it."""
 
-    If not, only a validator can tell.
+
+def marks_of(root: Any) -> frozenset[str] | None:
+    """The keywords that a schema uses, and marks of what few schemas have.
+
+    None unless the types of all values show that every dialect accepts it: only a validator can tell then.
     """
     # The library that validates takes longer to import than most runs take to judge all schemas of a server, and
     # nearly all schemas of real servers are plain: docs/decisions/0024-two-validators.md.
     declared = root.get("$schema") if type(root) is dict else None
     if type(declared) is str and ("draft-04" in declared or "draft-06" in declared):
-        return False  # these refuse what later dialects accept, such as an empty `enum`
+        return None  # these refuse what later dialects accept, such as an empty `enum`
+    marks: set[str] = set()
     schemas = [root]
     for schema in schemas:  # grows
         if type(schema) is not dict:
-            return False
+            return None
+        marks.update(schema)
+        if "type" not in schema and "$ref" not in schema and "anyOf" not in schema:
+            marks.add(UNTYPED)
         for keyword, value in schema.items():
             kind = type(value)
             expected = _VALUE_TYPES.get(keyword)
             if expected is not None and kind not in expected:
-                return False
+                return None
             if kind is dict:
                 if keyword in SINGLES:
                     schemas.append(value)
@@ -288,11 +301,24 @@ def is_plainly_valid(root: Any) -> bool:
             elif kind is list:
                 if keyword in SCHEMA_LISTS:
                     schemas += value or (None,)  # an empty union is invalid
-                elif keyword in ("required", "type") and not _are_names(value, TYPES if keyword == "type" else None):
-                    return False
-            elif (keyword == "type" and value not in TYPES) or (keyword in COUNTS and value < 0):
-                return False
-    return True
+                elif keyword == "type":
+                    if not _are_names(value, TYPES):
+                        return None
+                    marks.add(TYPE_LIST)
+                elif keyword == "required":
+                    if not _are_names(value, None):
+                        return None
+                    properties = schema.get("properties")
+                    if type(properties) is not dict or not properties.keys() >= set(value):
+                        marks.add(UNDECLARED)
+            elif keyword == "type":
+                if value not in TYPES:
+                    return None
+                if value == "array" and "items" not in schema:
+                    marks.add(BARE_ARRAY)
+            elif keyword in COUNTS and value < 0:
+                return None
+    return frozenset(marks)
 
 
 def _are_names(values: list[Any], accepted: frozenset[str] | None) -> bool:

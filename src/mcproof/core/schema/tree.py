@@ -7,11 +7,13 @@ Why one walk serves all rules: docs/decisions/0014-one-schema-walk.md.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.schema.acceptance import accepts_nothing
-from mcproof.core.schema.keywords import DECLARED_MAPS, MAPS, NAMING, SCHEMA_LISTS, SINGLES, is_plainly_valid
+from mcproof.core.schema.keywords import DECLARED_MAPS, MAPS, NAMING, SCHEMA_LISTS, SINGLES, marks_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -119,7 +121,8 @@ class SchemaTree:
 
     __slots__ = (
         "_by_keyword",
-        "_is_plain",
+        "_marks",
+        "_most_bytes",
         "_obstacles",
         "_references",
         "answers",
@@ -151,7 +154,8 @@ class SchemaTree:
         self._references: References | None = None
         self._obstacles: dict[int, str] | None = None
         self._by_keyword: dict[str, list[SchemaNode]] | None = None
-        self._is_plain: bool | None = None
+        self._most_bytes: float | None = None
+        self._marks: frozenset[str] | Literal["unknown"] | None = "unknown"
         self.nodes.append(SchemaNode(self, schema, None, (), 1, True))
         self.deepest = _walk(self, self.nodes)
         """The nesting depth of objects and arrays; the root is level 1."""
@@ -205,11 +209,28 @@ class SchemaTree:
         return not NAMING.isdisjoint(self.by_keyword)
 
     @property
+    def marks(self) -> frozenset[str] | None:
+        """What it uses, as `marks_of` has it; computed on first use."""
+        if self._marks == "unknown":
+            self._marks = marks_of(self.root)
+        return self._marks
+
+    @property
+    def most_bytes(self) -> float:
+        """A bound for the bytes of its compact JSON; computed on first use."""
+        if self._most_bytes is None:
+            try:
+                # JSON takes at most six times as many bytes as this, which is written four times faster: `false,` takes
+                # six for one, an escaped control character, too. Few schemas are long enough to be encoded.
+                self._most_bytes = len(marshal.dumps(self.root, 2)) * 6
+            except ValueError:  # nested too deep for it
+                self._most_bytes = inf
+        return self._most_bytes
+
+    @property
     def is_plain(self) -> bool:
-        """Whether the types of its values show that every dialect accepts it; computed on first use."""
-        if self._is_plain is None:
-            self._is_plain = is_plainly_valid(self.root)
-        return self._is_plain
+        """Whether the types of its values show that every dialect accepts it."""
+        return self.marks is not None
 
     @property
     def obstacles(self) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
 from typing import Any
@@ -48,13 +48,15 @@ def demand(
     since: str = FIRST,
     until: str = STATELESS,
     kinds: tuple[Kind, ...] = ("tool",),
+    needs: Iterable[str] | None = None,
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
     """Register a generator of problems as a rule about a `DatedItem`, a `Catalog` or an `ObservedConnection`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
-    revision. `kinds` are those of the items that can have a problem.
+    revision. `kinds` are those of the items that can have a problem, `needs` the marks of which a tool then has one
+    (see `Tool.marks`).
     """
     revisions = tuple(revision for revision in sorted(REVISIONS) if since <= revision <= until)
 
@@ -103,7 +105,12 @@ def demand(
             same_as=same_as,
             traits=RuleTraits(
                 compares_lists=compares_lists,
-                own=SpecTraits(revisions, address_of(source, revisions[-1]), kinds),
+                own=SpecTraits(
+                    revisions,
+                    address_of(source, revisions[-1]),
+                    kinds,
+                    None if needs is None else frozenset(needs),
+                ),
             ),
         )(check)
         return find

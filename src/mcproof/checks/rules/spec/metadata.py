@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
-from mcproof.core.catalog.model import Catalog, Item, Tool
+from mcproof.core.catalog.model import ODD_MEMBER, Catalog, Item, Tool
 from mcproof.core.observations.connection import Anomaly, ObservedConnection
-from mcproof.core.schema.keywords import header_parameters
+from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
@@ -42,8 +42,8 @@ _SECRET_WORDS = frozenset(
 _SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
 _LONGEST_HEADER_NAME = 200
 
-_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"))
-_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS)
+_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"), needs=(ODD_MEMBER,))
+_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS, needs=(ANNOTATION,))
 
 
 @_icon_demand("SPEC-050", "icon-address", "warning", "basic#icons")
@@ -84,7 +84,7 @@ def icon_form(dated: DatedItem) -> Iterator[Problem]:
             yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
 
 
-@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS)
+@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, needs=("_meta",))
 def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` does not have the required form.
 
@@ -104,7 +104,7 @@ def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(message, f"/_meta/{escape(key)}", severity=None if vendor is None else "note")
 
 
-@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS)
+@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, needs=("_meta",))
 def meta_key_reserved(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` uses a prefix that is reserved for the protocol.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
-from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.model import ODD_MEMBER, ODD_OUTPUT, ODD_ROOT, OUTPUT_DIALECT, OUTPUT_REFERENCE, Tool
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
@@ -31,7 +31,7 @@ _dialect_demand = partial(_schema_demand, source="basic#schema-dialect", since=D
 _WELL_FORMED = "tool_input_schemas_well_formed"
 
 
-@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", same_as="tool-no-schema")
+@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", same_as="tool-no-schema", needs=(ODD_MEMBER,))
 def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """`inputSchema` is null or another value that is not an object.
 
@@ -49,6 +49,7 @@ def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     "error",
     "schema#Tool.inputSchema",
     same_as="tool-schema-not-object",
+    needs=(ODD_ROOT,),
 )
 def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an input schema is not exactly `"object"`.
@@ -62,7 +63,7 @@ def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
 
 
-@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS)
+@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS, needs=())
 def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
 
@@ -82,7 +83,9 @@ def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(message, at, name, same_as=same)
 
 
-@_schema_demand("SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, same_as="CAT-007")
+@_schema_demand(
+    "SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, same_as="CAT-007", needs=()
+)
 def required_list(dated: DatedItem) -> Iterator[Problem]:
     """`required` of an input schema is not a list of strings.
 
@@ -103,7 +106,7 @@ def required_list(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(f"`required` has {kind_of(name)}, not only strings", f"{_INPUT}/required/{index}")
 
 
-@_validity_demand("SPEC-014", "input-schema-valid", "error", same_as="MP005")
+@_validity_demand("SPEC-014", "input-schema-valid", "error", same_as="MP005", needs=())
 def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
 
@@ -119,7 +122,7 @@ def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
         yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
-@_dialect_demand("SPEC-015", "schema-dialect", "note")
+@_dialect_demand("SPEC-015", "schema-dialect", "note", needs=("$schema", OUTPUT_DIALECT))
 def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
 
@@ -145,6 +148,7 @@ def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     "warning",
     "basic@2026-07-28#ref-resolution",
     same_as=_WELL_FORMED,
+    needs=("$ref", OUTPUT_REFERENCE),
 )
 def external_reference(dated: DatedItem) -> Iterator[Problem]:
     """A schema refers to another document.
@@ -161,7 +165,7 @@ def external_reference(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(message, reference.holder.pointer, severity=severity)
 
 
-@_validity_demand("SPEC-017", "unresolved-reference", "warning", same_as=_WELL_FORMED)
+@_validity_demand("SPEC-017", "unresolved-reference", "warning", same_as=_WELL_FORMED, needs=("$ref", OUTPUT_REFERENCE))
 def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     """A reference inside a schema leads nowhere.
 
@@ -174,9 +178,7 @@ def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
 
 
 @_dialect_demand(
-    "SPEC-018",
-    "foreign-keyword",
-    "warning",
+    "SPEC-018", "foreign-keyword", "warning", needs=("$schema", OUTPUT_DIALECT, ODD_OUTPUT, OUTPUT_REFERENCE)
 )
 def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.
@@ -206,7 +208,7 @@ def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
                 yield Problem("a list of `items` is `prefixItems` in 2020-12", f"{node.pointer}/items")
 
 
-@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS)
+@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS, needs=(ODD_ROOT,))
 def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     """A tool without parameters does not declare that it has none.
 
@@ -227,6 +229,7 @@ def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     "schema#Tool.outputSchema",
     since=STRUCTURED,
     until=DIALECTS,
+    needs=(ODD_OUTPUT,),
 )
 def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an output schema is not `"object"`.
@@ -244,7 +247,7 @@ def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
 
 
-@_validity_demand("SPEC-021", "output-schema-valid", "error")
+@_validity_demand("SPEC-021", "output-schema-valid", "error", needs=(ODD_OUTPUT,))
 def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
 

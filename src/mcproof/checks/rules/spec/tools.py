@@ -13,7 +13,7 @@ from typing import Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.subjects import DatedCatalog, DatedItem
-from mcproof.core.catalog.model import HINTS, TOOL_MEMBERS, Catalog, Kind, Tool
+from mcproof.core.catalog.model import HINTS, ODD_HINT, ODD_MEMBER, ODD_NAME, TOOL_MEMBERS, Catalog, Kind, Tool
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
@@ -36,7 +36,7 @@ _ADDED = {
 _hint_demand = partial(item_demand, source="schema#ToolAnnotations", category="annotations", since=ANNOTATED)
 
 
-@_hint_demand("SPEC-030", "annotation-type", "error")
+@_hint_demand("SPEC-030", "annotation-type", "error", needs=(ODD_HINT,))
 def annotation_type(dated: DatedItem) -> Iterator[Problem]:
     """A hint of a tool's annotations is not a boolean, or their title is not a string.
 
@@ -51,7 +51,7 @@ def annotation_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"the title is {kind_of(hints['title'])}, not a string", "/annotations/title")
 
 
-@_hint_demand("SPEC-031", "unknown-annotation", "note")
+@_hint_demand("SPEC-031", "unknown-annotation", "note", needs=(ODD_HINT,))
 def unknown_annotation(dated: DatedItem) -> Iterator[Problem]:
     """A tool's annotations have a member that the protocol does not define.
 
@@ -63,7 +63,7 @@ def unknown_annotation(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
-@_hint_demand("SPEC-032", "contradicting-hints", "warning")
+@_hint_demand("SPEC-032", "contradicting-hints", "warning", needs=(ODD_HINT,))
 def contradicting_hints(dated: DatedItem) -> Iterator[Problem]:
     """A tool is annotated as both read-only and destructive.
 
@@ -75,7 +75,9 @@ def contradicting_hints(dated: DatedItem) -> Iterator[Problem]:
         yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
 
 
-@item_demand("SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED)
+@item_demand(
+    "SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED, needs=(ODD_HINT,)
+)
 def two_titles(dated: DatedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
 
@@ -95,6 +97,7 @@ def two_titles(dated: DatedItem) -> Iterator[Problem]:
     category="naming",
     since=STRUCTURED,
     kinds=ITEMS,
+    needs=(ODD_MEMBER,),
 )
 def empty_title(dated: DatedItem) -> Iterator[Problem]:
     """A title is empty.
@@ -107,7 +110,9 @@ def empty_title(dated: DatedItem) -> Iterator[Problem]:
         yield Problem("`title` is empty", "/title")
 
 
-@item_demand("SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, same_as="CAT-006")
+@item_demand(
+    "SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, same_as="CAT-006", needs=(ODD_MEMBER, ODD_HINT)
+)
 def null_member(dated: DatedItem) -> Iterator[Problem]:
     """An optional member is null.
 
@@ -125,7 +130,7 @@ def null_member(dated: DatedItem) -> Iterator[Problem]:
                 yield Problem(f"`{key}` is null", f"/annotations/{key}")
 
 
-@item_demand("SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS)
+@item_demand("SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS, needs=(ODD_MEMBER,))
 def task_support(dated: DatedItem) -> Iterator[Problem]:
     """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
 
@@ -166,7 +171,7 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, "/execution/taskSupport", item=tool)
 
 
-@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool")
+@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool", needs=(ODD_MEMBER,))
 def unknown_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has a member that no revision defines.
 
@@ -208,7 +213,7 @@ _UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 
 
-@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool")
+@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool", needs=(ODD_MEMBER,))
 def required_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has no `name`, a name that is not a string, or no `inputSchema`.
 
@@ -234,6 +239,7 @@ def required_member(dated: DatedItem) -> Iterator[Problem]:
     category="naming",
     since=DIALECTS,
     same_as="tool-name-convention",
+    needs=(ODD_NAME,),
 )
 def name_format(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name is empty, longer than 128 characters, or has other characters than letters, digits, `_`, `-`, `.`.
@@ -277,7 +283,7 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"several tools are named {names}", near=f"{next(iter(repeated.values())).pointer}/name")
 
 
-@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming")
+@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming", needs=(ODD_NAME,))
 def name_ends(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name starts or ends with `-` or `.`.
 

@@ -59,8 +59,7 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
 
 def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
-    size = bytes_of(tree.root)
-    if size > MAX_BYTES:
+    if tree.most_bytes > MAX_BYTES and (size := bytes_of(tree.root)) > MAX_BYTES:
         yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
     if tree.deepest > MAX_LEVELS:
         yield "too_deep", "", f"the schema is nested {tree.deepest} levels deep; the limit is {MAX_LEVELS}"
