@@ -31,9 +31,8 @@ from mcproof.report.formats import FORMATS
 from mcproof.report.grids import KIND_WORDS
 from mcproof.report.listings import ListedParameter, newest_date
 from mcproof.runs.codec import definition_of
-from mcproof.runs.conclusion import Conclusion
 from mcproof.runs.records import FindingRecord, FixRecord
-from mcproof.runs.results import AppliedConfiguration, Descriptions, Edit, Trouble
+from mcproof.runs.results import AppliedConfiguration, Conclusion, Descriptions, Edit, Trouble
 from mcproof.services.store.queries import PastRun
 from mcproof.testing.outcomes import TestFailure, TestResult
 

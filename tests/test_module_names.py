@@ -243,9 +243,9 @@ def data_files() -> Iterator[Path]:
                 yield folder_of(constants(first.args)[0]).joinpath(*constants(rest))
             elif any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(first)):
                 yield file.parent.joinpath(*constants(rest))
-    for _, call in calls("shipped_schema"):
-        package, name = constants(call.args)
-        yield folder_of(package) / name
+    for _, call in calls("schema_text"):
+        if names := constants(call.args):
+            yield folder_of("mcproof.runs") / "schemas" / f"{names[0]}.schema.json"
     for _, call in calls("PackageLoader"):
         package, *folder = constants(call.args)
         if package != "mcproof":  # a default that is never used, for the type checker

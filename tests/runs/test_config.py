@@ -16,7 +16,7 @@ import jsonschema_rs
 import pytest
 
 from mcproof.checks.findings import _LEVEL_OF
-from mcproof.checks.ignores import IgnoreFor
+from mcproof.checks.ignores import KINDS, IgnoreFor
 from mcproof.checks.rule import RULESETS, all_rules, rules_of
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.cli import options
@@ -30,7 +30,7 @@ from mcproof.runs.config import (
     read_settings,
     settings_for,
 )
-from mcproof.runs.config_keys import KEYS, KINDS
+from mcproof.runs.config_keys import KEYS
 from mcproof.targets.client_config import ConfiguredServer
 from modules import existing
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, Item, SourceMap
 
 
+KINDS = ("tool", "prompt", "resource", "template")
+"""The kinds of items that an `[[ignore-for]]` entry can name."""
 IGNORED, ACCEPTED, COMMENTED = "ignore-for", "baseline", "comment"
 """The sources of suppressions: an entry of the configuration, one of the baseline, a comment in the source."""
 

@@ -14,14 +14,12 @@ from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import CHANGE_WORDS, TONES, gate_sentence
-from mcproof.runs.conclusion import Conclusion, judged_of
-from mcproof.runs.results import BROKEN, CALLING
+from mcproof.runs.results import BROKEN, CALLING, Conclusion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.runs.conclusion import Outcome
-    from mcproof.runs.results import Kind, RunResult, TargetResult
+    from mcproof.runs.results import Kind, Outcome, RunResult, TargetResult
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
 INCONCLUSIVE, REPORTED = "inconclusive", "reported"
@@ -152,7 +150,7 @@ def target_verdict(result: TargetResult) -> GateVerdict:
         verdict = _suite_verdict(result)
     else:
         verdict = _call_verdict(result) if kind in CALLING else _catalog_verdict(result)
-    judged = judged_of(result)
+    judged = result.judged
     if verdict.is_bad or judged.is_enough:
         return verdict
     if not judged.is_anything:
@@ -163,7 +161,7 @@ def target_verdict(result: TargetResult) -> GateVerdict:
 
 def conclusion_of(result: TargetResult) -> Conclusion:
     """Return the verdict on a target as documents have it, with how much was judged."""
-    verdict, judged = target_verdict(result), judged_of(result)
+    verdict, judged = target_verdict(result), result.judged
     return Conclusion(verdict.outcome, judged.done, judged.of, str(verdict) if ": " in verdict.word else verdict.reason)
 
 

@@ -7,7 +7,7 @@ prints: progress is reported in `events`, formats are in `report`. What is good 
 Why events are values: docs/decisions/0027-run-events.md.
 Why there is one entrance: docs/decisions/0066-one-entrance.md.
 
-Public modules: codec, conclusion, config, config_keys, events, records, requests, results, stored.
+Public modules: codec, config, events, records, requests, results, stored.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from mcproof.checks.clients.profiles import (
     known_profiles,
     problem_of,
 )
-from mcproof.checks.ignores import IgnoreFor
+from mcproof.checks.ignores import KINDS, IgnoreFor
 from mcproof.checks.rule import RULESETS, Thresholds, find_rule, rules_of
 from mcproof.core.errors import ConfigError, SettingLocation, UsageError, nearest
 from mcproof.core.schema.shipped import schema_in
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from mcproof.runs.config import Path
     from mcproof.targets.client_config import ConfiguredServer
 
-KINDS = ("tool", "prompt", "resource", "template")
-"""The kinds of items that an `ignore-for` can name."""
 SCHEMA = os.path.join(os.path.dirname(__file__), "schemas", "mcproof-toml.schema.json")
 
 

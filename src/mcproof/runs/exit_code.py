@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.errors import FAILED, FINDINGS, INTERRUPTED, OK
-from mcproof.runs.conclusion import is_inconclusive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,4 +35,4 @@ def exit_code(
         return FAILED
     if any(notice.level == "error" for notice in notices) or not all(result.passed for result in results):
         return FINDINGS
-    return FINDINGS if requires_conclusive and any(map(is_inconclusive, results)) else OK
+    return FINDINGS if requires_conclusive and any(result.is_inconclusive for result in results) else OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
@@ -35,6 +36,13 @@ _BATCH = 256
 Record = dict[str, Any]
 
 encode = json.JSONEncoder(check_circular=False).encode
+
+
+def schema_text(name: str) -> str:
+    """The text of a published JSON Schema of documents, run reports or configurations."""
+    file = os.path.join(os.path.dirname(__file__), "schemas", f"{name}.schema.json")
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def printable(text: str) -> str:

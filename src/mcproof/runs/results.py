@@ -7,13 +7,14 @@ Why one result serves all formats: docs/decisions/0013-one-result-many-formats.m
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleSummary
 from mcproof.core.errors import McproofError, Notice, Untested, located
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
-from mcproof.core.stored_form import Position, Text, member, record
+from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
@@ -267,6 +268,40 @@ class Gate(NamedTuple):
     passed: bool
 
 
+Outcome = Literal["passed", "failed", "inconclusive", "reported"]
+
+
+@record()
+class Conclusion(NamedTuple):
+    """What a run concludes about a target."""
+
+    outcome: Annotated[Outcome, member()]
+    """`failed`: a finding, a test or a gate fails. `inconclusive`: less than half was judged. `passed`: every gate is
+    met. `reported`: nothing was gated."""
+    judged: Count
+    """How much was judged of what the command exists to judge."""
+    of: Count
+    """How much there is to judge: promises of all tools, called tools in `fuzz`, tests, else tools."""
+    because: Text
+    """The reason, in words."""
+
+
+class Judged(NamedTuple):
+    """How much was judged, of how much, and what it is."""
+
+    done: int
+    of: int
+    noun: str
+    verb: str = "judged"
+    is_anything: bool = True
+    """Whether the run came to the point at all: whether it called a tool, or ran a test."""
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether at least half was judged."""
+        return 2 * self.done >= self.of and self.is_anything
+
+
 IN_PART = ", in part"
 """Ends the name of something that was tested, but not in full."""
 
@@ -356,7 +391,7 @@ class TargetResult(NamedTuple):
         if self.payload.kind == "fuzz":
             fuzzing = self.payload.fuzzing
             return {*fuzzing.called, *(tool for tool, cases in fuzzing.tools.items() if cases)}
-        probed = {each.tool for each in self.probes if each.outcome not in ("not_tested", "not_applicable")}
+        probed = {probe.tool for probe in self.probes if probe.outcome not in ("not_tested", "not_applicable")}
         shown = {cell.tool for cell in self.matrix if cell.verdict not in ("not tested", "not applicable")}
         return {tool for tool in probed if tool is not None} | shown
 
@@ -367,7 +402,7 @@ class TargetResult(NamedTuple):
             return self.payload.fuzzing.cases > 0
         if any(gate.gate == "tested" and not gate.passed for gate in self.gates):
             return False
-        return any(each.passed is not None for each in self.probes) or any(
+        return any(probe.passed is not None for probe in self.probes) or any(
             cell.kept is not None for cell in self.matrix
         )
 
@@ -379,7 +414,7 @@ class TargetResult(NamedTuple):
     @property
     def failing(self) -> int:
         """How many findings are at or above the failing level."""
-        return sum(self.fails(each) for each in self.findings)
+        return sum(map(self.fails, self.findings))
 
     def fails(self, finding: ReportedFinding) -> bool:
         """Whether a finding is at or above the failing level."""
@@ -405,19 +440,50 @@ class TargetResult(NamedTuple):
         """The server's own name and version, else the target."""
         return " ".join(self.server[key] for key in ("name", "version") if key in self.server) or self.target
 
+    @property
+    def judged(self) -> Judged:
+        """How much of what a command exists to judge was judged."""
+        payload, tools = self.payload, self.counts.get("tools", 0)
+        if payload.kind == "suite":
+            ran = sum(test.outcome in ("passed", "failed") for test in payload.tests)
+            due = sum(test.outcome != "not_applicable" for test in payload.tests)
+            return Judged(ran, due, "test", "ran", is_anything=bool(ran))
+        called = self.called_tools
+        if payload.kind == "fuzz":
+            reached = sum(tool in payload.fuzzing.reached for tool in called)
+            verb = "reached by a valid call"
+            return Judged(reached, len(called), "called tool", verb, is_anything=bool(called))
+        if self.proof is None:
+            unknown = 0 if self.not_judged is None else self.not_judged.tools
+            return Judged(tools - unknown, tools, "tool")
+        is_anything = bool(called) if tools else self.was_tested
+        if payload.kind == "probe":
+            probes = [
+                probe.passed
+                for probe in payload.probes
+                if probe.outcome != "not_applicable" and not probe.is_exploratory and probe.probe != "baseline"
+            ]
+            return Judged(len(probes) - probes.count(None), len(probes), "probe", is_anything=is_anything)
+        from mcproof.probing.outcomes import promises
+
+        counts = promises(self.matrix)
+        return Judged(counts.kept + counts.broken, counts.declared, "promise", is_anything=is_anything)
+
+    @property
+    def is_inconclusive(self) -> bool:
+        """Whether a target that did not fail was judged too little to pass."""
+        return self.trouble is None and self.passed and not self.judged.is_enough
+
     def levels(self) -> dict[Level, int]:
         """Return the number of findings of each level."""
         counted: dict[Level, int] = dict.fromkeys(LEVELS, 0)
-        for each in self.findings:
-            counted[each.rule.level] += 1
+        for finding in self.findings:
+            counted[finding.rule.level] += 1
         return counted
 
     def by_rule(self) -> dict[str, int]:
         """Return the number of findings of each rule, sorted by id."""
-        counted: dict[str, int] = {}
-        for each in self.findings:
-            counted[each.rule.id] = counted.get(each.rule.id, 0) + 1
-        return dict(sorted(counted.items()))
+        return dict(sorted(Counter(finding.rule.id for finding in self.findings).items()))
 
     def untested_reasons(self) -> list[UntestedReason]:
         """Return what was not tested, by reason; everything is named once, with all reasons of the run.
@@ -426,16 +492,16 @@ class TargetResult(NamedTuple):
         """
         reasons: dict[str, dict[str, None]] = {}
         whole: set[str] = set()
-        for each in self.untested:
-            what = each.what.removesuffix(IN_PART)
-            reasons.setdefault(what, {})[each.why] = None
-            if what == each.what:
+        for part in self.untested:
+            what = part.what.removesuffix(IN_PART)
+            reasons.setdefault(what, {})[part.why] = None
+            if what == part.what:
                 whole.add(what)
         named = set(reasons)
         parts = [
-            (f"tool {each.tool}" if each.tool else each.probe, each.reason)
-            for each in self.probes
-            if each.outcome == "not_tested"
+            (f"tool {probe.tool}" if probe.tool else probe.probe, probe.reason)
+            for probe in self.probes
+            if probe.outcome == "not_tested"
         ]
         parts += [(f"tool {cell.tool}", cell.reason) for cell in self.matrix if cell.verdict == "not tested"]
         for what, why in parts:
@@ -481,7 +547,7 @@ class RunResult(NamedTuple):
     @property
     def failed(self) -> list[TargetResult]:
         """The targets that could not be checked."""
-        return [each for each in self.targets if each.trouble is not None]
+        return [result for result in self.targets if result.trouble is not None]
 
 
 class CatalogRead(NamedTuple):

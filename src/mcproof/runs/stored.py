@@ -30,6 +30,7 @@ from mcproof.runs.records import (
     fuzzing_record,
     listed,
     printable,
+    schema_text,
     summary_record,
 )
 from mcproof.runs.results import (
@@ -209,12 +210,9 @@ def _refuse_constant(word: str) -> None:
 
 def _damage(document: Any) -> str | None:
     """Return where a report violates its schema, if it does; the readers below rely on the schema."""
-    from importlib.resources import files
-
     import jsonschema_rs
 
-    schema = json.loads((files("mcproof.runs") / "schemas" / "run.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema_rs.Draft202012Validator(schema)
+    validator = jsonschema_rs.Draft202012Validator(json.loads(schema_text("run")))
     try:
         error = next(validator.iter_errors(document), None)
     except UnicodeEncodeError:  # a lone surrogate, valid in JSON but not for the validator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number
 from mcproof.cli.outputs import TEXT_OR_JSON
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from mcproof.client.auth.tokens import AccessToken
+    from mcproof.client.auth.authorizer import TokenStatus
     from mcproof.client.endpoints import UrlEndpoint
 
 
@@ -38,14 +38,12 @@ def _server(options: argparse.Namespace) -> UrlEndpoint:
 
 def _login(options: argparse.Namespace) -> int:
     from mcproof.client.auth.authorizer import log_in_to
-    from mcproof.client.auth.tokens import token_file
     from mcproof.client.connect import ConnectOptions
 
     access = parse_authorization(options, may_log_in=True, callback_port=options.callback_port)
-    server = _server(options)._replace(access=access)
-    token = log_in_to(server, ConnectOptions())
-    _print([(server.label, token)], as_json=options.format == "json")
-    tell(f"logged in; the token is stored in {token_file(server.url)}")
+    status, file = log_in_to(_server(options)._replace(access=access), ConnectOptions())
+    _print([status], as_json=options.format == "json")
+    tell(f"logged in; the token is stored in {file}")
     return OK
 
 
@@ -66,68 +64,34 @@ def _logout(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from mcproof.client.auth.tokens import load_token, stored_tokens
+    from mcproof.client.auth.authorizer import token_states
 
-    if options.url is None:
-        found = stored_tokens()
-    else:
-        server = _server(options)
-        token = load_token(server.url)
-        found = [] if token is None else [(server.label, token)]
-    _print(found, as_json=options.format == "json")
-    if not found:
-        tell("no token is stored" if options.url is None else f"no token is stored for {server.label}")
-    return OK if found or options.url is None else FINDINGS
+    server = None if options.url is None else _server(options)
+    tokens = token_states(server)
+    _print(tokens, as_json=options.format == "json")
+    if not tokens:
+        tell("no token is stored" if server is None else f"no token is stored for {server.label}")
+    return OK if tokens or server is None else FINDINGS
 
 
-def _print(tokens: list[tuple[str, AccessToken]], *, as_json: bool) -> None:
+def _print(tokens: list[TokenStatus], *, as_json: bool) -> None:
     from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
     if as_json:
-        record = {"schema_version": SCHEMA_VERSION, "tokens": [_record(*each) for each in tokens]}
+        record = {"schema_version": SCHEMA_VERSION, "tokens": [token._asdict() for token in tokens]}
         print_document([printable(encode(record)) + "\n"])
     else:
         style = Style.of(sys.stdout)
-        print_lines((line for each in tokens for line in _lines(*each, style)), sys.stdout)
+        print_lines((line for token in tokens for line in _lines(token, style)), sys.stdout)
 
 
-def _record(url: str, token: AccessToken) -> dict[str, Any]:
-    """What may be shown of a token."""
-    from mcproof.client.redaction import redacted_url
-
-    return {
-        "url": url,
-        "resource": redacted_url(token.resource),
-        "issuer": redacted_url(token.issuer),
-        "client_id": token.client.id,
-        "scopes": token.granted.split(),
-        "expires_at": _time(token.expires_at),
-        "state": _state(token),
-    }
-
-
-def _state(token: AccessToken) -> str:
-    if not token.is_expired:
-        return "valid"
-    return "refreshable" if token.refresh_token else "expired"
-
-
-def _time(seconds: float | None) -> str | None:
-    from datetime import UTC, datetime
-
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _lines(url: str, token: AccessToken, style: Style) -> Iterator[str]:
-    record = _record(url, token)
-    yield f"{style.text(url)}: {record['state']}\n"
-    yield f"  issuer: {style.text(record['issuer'])}\n"
-    if record["scopes"]:
-        yield f"  scopes: {style.text(' '.join(record['scopes']))}\n"
-    if record["expires_at"] is not None:
-        yield f"  expires: {record['expires_at']}\n"
+def _lines(token: TokenStatus, style: Style) -> Iterator[str]:
+    yield f"{style.text(token.url)}: {token.state}\n"
+    yield f"  issuer: {style.text(token.issuer)}\n"
+    if token.scopes:
+        yield f"  scopes: {style.text(' '.join(token.scopes))}\n"
+    if token.expires_at is not None:
+        yield f"  expires: {token.expires_at}\n"
 
 
 COMMANDS = (

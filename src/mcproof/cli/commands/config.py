@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import RULESETS, Thresholds
@@ -16,8 +15,7 @@ from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.config import directory_of, settings_for
-from mcproof.runs.config_keys import KEYS
-from mcproof.runs.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION, schema_text
 from mcproof.targets.arguments import shown_target
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def _config(options: argparse.Namespace) -> int:
     if options.schema:
         if options.target is not None or options.config is not None or options.no_config:
             raise UsageError("--schema is the same for every target and configuration; it takes neither")
-        sys.stdout.write((files("mcproof.runs") / "schemas" / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
+        sys.stdout.write(schema_text("mcproof-toml"))
         return OK
     settings = _settings(options.target, parse_config(options))
     if options.format == "json":
@@ -115,12 +113,13 @@ def _document(settings: Settings) -> dict[str, Any]:
         ),
         "watch": _Shown([_watch_record(watch) for watch in settings.watches], _line(settings, "watch")),
     }
+    keys = json.loads(schema_text("mcproof-toml"))["properties"]  # in the order of the documentation
     return {
         "schema_version": SCHEMA_VERSION,
         "file": settings.file,
         "settings": {
             key: {"value": value, "from": DEFAULT if line is None else settings.file, "line": line}
-            for key, (value, line) in ((key, shown[key]) for key in KEYS)
+            for key, (value, line) in ((key, shown[key]) for key in keys)
         },
     }
 

@@ -340,9 +340,9 @@ def _list_rules(options: argparse.Namespace) -> int:
 
 
 def _schema(_: argparse.Namespace) -> int:
-    from importlib.resources import files
+    from mcproof.testing.suites.model import suite_schema_text
 
-    sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
+    sys.stdout.write(suite_schema_text())
     return OK
 
 

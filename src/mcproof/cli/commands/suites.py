@@ -25,12 +25,10 @@ TESTS = "Tests"
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from mcproof.testing.suites.model import suite_files
+    from mcproof.testing.suites.model import suite_files, suite_schema_text
 
     if options.schema:
-        from importlib.resources import files
-
-        sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
+        sys.stdout.write(suite_schema_text())
         return OK
     checked = [(file, _read(file)) for file in suite_files(options.suites)]
     if options.format == "json":

@@ -7,11 +7,13 @@ Why it works between two attempts of a request: docs/decisions/0037-authorizatio
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from mcproof.client.auth.consent import require_consent
 from mcproof.client.auth.login import LoginRequest, log_in
 from mcproof.client.auth.registration import (
     AuthorizationServer,
@@ -27,18 +29,23 @@ from mcproof.client.auth.registration import (
 from mcproof.client.auth.tokens import (
     AccessToken,
     Grant,
+    consented_issuer,
     delete_token,
     load_token,
     refresh,
     revoke,
+    save_consent,
     save_token,
+    stored_tokens,
+    token_file,
     use_client_credentials,
 )
 from mcproof.client.connect import ConnectOptions, connect
 from mcproof.client.errors import AuthorizationError, ConnectError, LostError, UnauthorizedError, login_advice
 from mcproof.client.http.policy import RefusedAddressError, canonical_url, is_same_issuer, like_target, origin_of
 from mcproof.client.redaction import hiding, redacted_url
-from mcproof.client.waiting import Interruptible
+from mcproof.client.waiting import Interruptible, typed_line
+from mcproof.core.console import safe, shell_word, tell
 from mcproof.core.errors import WriteError
 from mcproof.core.named_tuple import NamedTuple
 
@@ -53,6 +60,7 @@ YOUNG = 60.0
 """For how many seconds a token is young."""
 MOST_REFUSED = 3
 """How many young tokens a server may refuse."""
+_YES = ("y", "yes")
 
 
 class _TokenSource(NamedTuple):
@@ -247,6 +255,45 @@ class OAuthAuthorizer:
         self._stored = token
 
 
+async def require_consent(url: str, issuer: str) -> None:
+    """Return if the credential may be sent to this issuer for the server at a URL; raise AuthorizationError if not.
+
+    A server names its authorization server itself, so a hostile one could name its own and receive the secret. At a
+    terminal the user is asked, once for each server and issuer.
+    Why the server's own origin is no exception: docs/decisions/0071-credentials-need-consent.md.
+    """
+    consented = consented_issuer(url)
+    if consented is not None and is_same_issuer(issuer, consented):
+        return
+    shown = safe(redacted_url(issuer))
+    if not (_is_terminal() and await _confirms(safe(redacted_url(url)), shown)):
+        raise AuthorizationError(
+            f"the server names {shown} as its authorization server; the secret or key of a client is sent only to one "
+            f"that you name: add `--issuer {shell_word(shown)}` if it is yours"
+        )
+    try:
+        save_consent(url, issuer)
+    except WriteError as error:
+        raise AuthorizationError(f"the confirmed authorization server cannot be stored: {error}") from None
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(sys.stdin.fileno()) and os.isatty(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):  # a stream that is closed or is no file
+        return False
+
+
+async def _confirms(server: str, issuer: str) -> bool:
+    tell(f"{server} names {issuer} as its authorization server")
+    sys.stderr.write("  send the secret or key of your client there? [y/N] ")
+    sys.stderr.flush()
+    line = await typed_line()
+    if not line.endswith("\n"):  # the end of the input
+        sys.stderr.write("\n")
+    return line.strip().lower() in _YES
+
+
 # By event loop, since a lock belongs to one; a loop that ends takes its authorizers along.
 _authorizers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, AccessOptions], OAuthAuthorizer]] = (
     WeakKeyDictionary()
@@ -265,8 +312,42 @@ def use_authorizer(url: str, options: AccessOptions, authorizer: OAuthAuthorizer
     return authorizer
 
 
-def log_in_to(server: UrlEndpoint, options: ConnectOptions) -> AccessToken:
-    """Log in, whether or not a token is stored, and store the new one. Raises ConnectError and KeyboardInterrupt."""
+class TokenStatus(NamedTuple):
+    """What may be shown of a stored token."""
+
+    url: str
+    """The server, without secrets."""
+    resource: str
+    issuer: str
+    client_id: str
+    scopes: list[str]
+    expires_at: str | None
+    state: str
+    """`valid`, `refreshable` or `expired`."""
+
+    @classmethod
+    def of(cls, url: str, token: AccessToken) -> TokenStatus:
+        end, expires = token.expires_at, None
+        if end is not None:
+            expires = datetime.fromtimestamp(end, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        state = "valid" if not token.is_expired else "refreshable" if token.refresh_token else "expired"
+        resource, issuer = redacted_url(token.resource), redacted_url(token.issuer)
+        return cls(url, resource, issuer, token.client.id, token.granted.split(), expires, state)
+
+
+def token_states(server: UrlEndpoint | None = None) -> list[TokenStatus]:
+    """The stored tokens: of one server, or of all."""
+    if server is None:
+        return [TokenStatus.of(*stored) for stored in stored_tokens()]
+    token = load_token(server.url)
+    return [] if token is None else [TokenStatus.of(server.label, token)]
+
+
+def log_in_to(server: UrlEndpoint, options: ConnectOptions) -> tuple[TokenStatus, str]:
+    """Log in, whether or not a token is stored, and store the new one; return it with its file.
+
+    Raises ConnectError and KeyboardInterrupt.
+    """
     tokens: list[AccessToken] = []
 
     async def job() -> None:
@@ -274,7 +355,7 @@ def log_in_to(server: UrlEndpoint, options: ConnectOptions) -> AccessToken:
 
     if not Interruptible().run(job):
         raise KeyboardInterrupt
-    return tokens[0]
+    return TokenStatus.of(server.label, tokens[0]), token_file(server.url)
 
 
 def log_out_of(url: str) -> LogOut | None:

@@ -15,6 +15,7 @@ from lsprotocol.types import CodeLens, Command
 from mcproof.checks.findings import originals
 from mcproof.checks.fixes import FileEdit, fix_snapshot, proven_edits
 from mcproof.checks.fixes.source import fix_source
+from mcproof.checks.ignores import KINDS
 from mcproof.checks.reporting import find_spans, locate, rule_facts
 from mcproof.checks.rule import find_rule
 from mcproof.checks.scores.descriptions import judge
@@ -24,7 +25,6 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
-from mcproof.runs.config_keys import KINDS
 from mcproof.services.lsp.documents import OpenDocuments, TextPositions, diagnostic_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, Position, TextEdit
@@ -19,8 +18,9 @@ from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.protocol import REVISIONS
 from mcproof.runs.config import TABLE
+from mcproof.runs.records import schema_text
 from mcproof.testing.suites.entries import targets_at
-from mcproof.testing.suites.model import METHODS
+from mcproof.testing.suites.model import METHODS, suite_schema_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,9 +34,8 @@ MOST_PARTS = 200
 
 
 @cache
-def shipped_schema(package: str, name: str) -> dict[str, Any]:
-    """A schema of the package."""
-    schema: dict[str, Any] = json.loads((files(package) / name).read_text(encoding="utf-8"))
+def _schema_of(kind: DocumentKind) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(suite_schema_text() if kind == "suite" else schema_text("mcproof-toml"))
     return schema
 
 
@@ -342,7 +341,7 @@ def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
 
 
 def _in_suite(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
-    schema = shipped_schema("mcproof.testing.suites", "suite.schema.json")
+    schema = _schema_of("suite")
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
         listed = values_at(schema, place.path) if place.path[-1:] == (ITEM,) else ()
@@ -371,7 +370,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
 
 
 def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
-    schema = shipped_schema("mcproof.runs", "schemas/mcproof-toml.schema.json")
+    schema = _schema_of("settings")
     is_shared = re.search(r"^\[(?:project|build-system|tool\.)", text.text, re.MULTILINE) is not None
     if place.is_header:
         return _headers(schema, ".".join(TABLE) + "." if is_shared else "", is_shared=is_shared)

@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.checks.rulebook import rule_page
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.runs.records import schema_text
 from mcproof.services.mcp.checks import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def fix_schema() -> dict[str, Any]:
 
 @cache
 def _shipped(name: str) -> Any:
-    return json.loads((files("mcproof.runs") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return json.loads(schema_text(name))
 
 
 def _inlined(node: Any, definitions: dict[str, Any], without: frozenset[str]) -> Any:

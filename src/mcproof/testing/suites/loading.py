@@ -18,7 +18,16 @@ from mcproof.core.errors import nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.shipped import Breach, Path, Schema, ShippedSchema
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
-from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, SuiteProblem, marked, references_in
+from mcproof.testing.suites.model import (
+    BLOCKS,
+    KEYS,
+    WRITTEN,
+    SuiteLocation,
+    SuiteProblem,
+    marked,
+    references_in,
+    suite_schema_text,
+)
 
 SHOWN = 60
 """Maximum length of a word in a message."""
@@ -165,9 +174,7 @@ _TYPES = {"object": "a mapping", "array": "a list", "string": "a string"}
 @cache
 def suite_schema() -> ShippedSchema:
     """Return the schema of suites as variables leave it."""
-    # Read for itself, because it is changed.
-    with open(os.path.join(os.path.dirname(__file__), "suite.schema.json"), encoding="utf-8") as opened:
-        return ShippedSchema(_after_substitution(json.load(opened)))
+    return ShippedSchema(_after_substitution(json.loads(suite_schema_text())))
 
 
 def _after_substitution(schema: Any) -> Any:

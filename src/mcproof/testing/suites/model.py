@@ -34,6 +34,12 @@ METHODS = ("tools/list", "resources/list", "resources/templates/list", "prompts/
 """List methods that a test may name instead of a tool."""
 
 
+def suite_schema_text() -> str:
+    """The text of the published JSON Schema of suites."""
+    with open(os.path.join(os.path.dirname(__file__), "suite.schema.json"), encoding="utf-8") as opened:
+        return opened.read()
+
+
 class SuiteLocation(NamedTuple):
     """A position in a suite file."""
 
