@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,8 @@ from source.javascript.sources import SERVER, names, project, served, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.core.catalog.model import SourceMap
 
 TOOL = '\nserver.tool("moor", async () => {});'
 
@@ -107,3 +109,48 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     package = tmp_path / "package"
     project(package, {"index.js": SERVER + 'import { name } from "../secret.js"; server.tool(name, async () => {});'})
     assert tools(discover(str(package), whole=True)) == []
+
+
+COSTLY = """
+function hash(text) { let made = 5381; for (let i = 0; i < 900; i++) made = (made * 33) ^ text.length; return made; }
+function parse(words) { return words.map((word) => words.map((other) => hash(word + other))); }
+const words = Array.from({ length: 40 }, (_, n) => `w${n}`);
+"""
+
+
+def _steps(source: SourceMap) -> int:
+    followed: Any = source.project
+    steps: int = followed.run.steps
+    return steps
+
+
+def test_a_call_in_a_bundle_takes_few_steps_and_what_registers_has_its_own(tmp_path: Path) -> None:
+    start = f"function create() {{ {TOOL} }}\nfunction main() {{ const parsed = parse(words); create(); }}\nmain();"
+    source = project(tmp_path, {"index.js": f"{SERVER}{COSTLY}{start}\n//{'x' * 500_000}"})
+    assert names(tools(source)) == ["moor"]
+    assert _steps(source) < 40_000
+
+
+def test_a_function_that_is_applied_to_each_character_of_a_long_text_takes_few_steps(tmp_path: Path) -> None:
+    table = f'const table = new Uint16Array("{"x" * 20_000}".split("").map((c) => c.charCodeAt(0)));'
+    source = project(tmp_path, {"index.js": f"{SERVER}{table}{TOOL}"})
+    assert names(tools(source)) == ["moor"]
+    assert _steps(source) < 20_000
+
+
+def test_a_search_that_may_have_ended_goes_on_for_a_few_rounds_only(tmp_path: Path) -> None:
+    search = """
+    import { readdirSync, statSync } from "node:fs";
+    function above(folder, accepts) {
+      for (;;) {
+        const found = accepts(folder, readdirSync(folder).length);
+        if (found) return found;
+        folder = unknown(folder);
+        if (statSync(folder).isRoot) break;
+      }
+    }
+    const root = above("/", (folder, count) => count > 5 && folder);
+    """
+    source = project(tmp_path, {"index.js": f"{SERVER}{search}{TOOL}"})
+    assert names(tools(source)) == ["moor"]
+    assert _steps(source) < 1_500

@@ -25,6 +25,7 @@ from mcproof.source.javascript.interp.functions import JsFunction, call_function
 from mcproof.source.javascript.interp.globals import define_globals
 from mcproof.source.javascript.interp.interpreter import (
     MOST_STEPS,
+    STEPS_IN_BUNDLE,
     STEPS_OF_ONE_ROOT,
     BudgetExceededError,
     Interpreter,
@@ -107,6 +108,8 @@ def _room() -> Iterator[None]:
     finally:
         sys.setrecursionlimit(limit)
         if was_enabled:
+            gc.freeze()  # and back: what was created counts as old at once, instead of being searched now
+            gc.unfreeze()
             gc.enable()
 
 
@@ -152,10 +155,13 @@ class _Source:
         """Follow functions that unknown code may call, and those that register something and that nothing calls."""
         done = 0
         while self.host.callbacks and done < _MOST_UNREACHED:
-            function = self.host.callbacks.pop(next(iter(self.host.callbacks)))
+            waiting = self.host.callbacks
+            key = next((key for key, function in waiting.items() if function.code.registers), next(iter(waiting)))
+            function = waiting.pop(key)
             if not function.code.is_called and (function.code.registers or not self._serves()):
                 done += 1
-                self._root(lambda function=function: self._enter(function), STEPS_OF_CALLBACK)  # type: ignore[misc]
+                steps = STEPS_OF_CALLBACK if function.code.registers else STEPS_IN_BUNDLE
+                self._root(lambda function=function: self._enter(function), steps)  # type: ignore[misc]
         if not self._serves():
             self._initialize_bundles()
         for function in self.run.registering[:]:

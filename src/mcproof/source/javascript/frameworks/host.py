@@ -106,7 +106,7 @@ class McpHost:
             return library
         if name == "then":
             return UNDEFINED
-        if library.package == "zod":
+        if library.package == "zod" and name in schemas.CLASSES_OF_ONE_VERSION:
             zod = self.versions.zod(os.path.join(self.files.top, name))
             if not schemas.has_class(name, zod):
                 return UNDEFINED

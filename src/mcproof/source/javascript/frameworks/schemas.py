@@ -143,6 +143,9 @@ _ONLY_OLD = frozenset(("ZodEffects", "ZodPipeline", "ZodBranded", "ZodNativeEnum
 _ONLY_NEW = frozenset(("ZodPipe", "ZodTransform", "ZodPrefault", "ZodNonOptional", "ZodFile", "ZodCheck"))
 
 
+CLASSES_OF_ONE_VERSION = _ONLY_OLD | _ONLY_NEW
+
+
 def has_class(name: str, zod: Version) -> bool:
     """Whether a version of zod has a class, as far as versions differ; true for anything else."""
     return name not in (_ONLY_OLD if zod >= (4,) else _ONLY_NEW)

@@ -11,6 +11,7 @@ from mcproof.source.javascript.interp.functions import JsFunction, NativeFunctio
 from mcproof.source.javascript.interp.interpreter import (
     LONGEST_TEXT,
     MOST_ITEMS,
+    MOST_ITERATIONS,
     either,
     over_options,
 )
@@ -64,6 +65,10 @@ _TYPES: dict[str, Any] = {
 }
 
 
+_WITH_FUNCTION = frozenset(("every", "filter", "flatMap", "forEach", "map", "reduce", "reduceRight", "some"))
+"""Methods that call a function for each item, as often as a loop is followed."""
+
+
 def native_method(run: Interpreter, kind: str, name: str, method: Method) -> NativeFunction:
     """A method as a function, which a program may call on anything."""
 
@@ -74,6 +79,8 @@ def native_method(run: Interpreter, kind: str, name: str, method: Method) -> Nat
         )
         if isinstance(this, Unknown) or (is_own and not fits):
             return Unknown(f"what `{name}` is called on is not known")
+        if name in _WITH_FUNCTION and isinstance(this, JsArray) and len(this.items) > MOST_ITERATIONS:
+            this = JsArray(this.items[:MOST_ITERATIONS], is_open=True)
         return method(run, this, given)
 
     return NativeFunction(name, use)

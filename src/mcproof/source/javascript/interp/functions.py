@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp.interpreter import (
     DEEPEST_CALL,
-    LEAST_STEPS_OF_CALL,
     BudgetExceededError,
     Completion,
     Context,
@@ -250,9 +249,9 @@ def call_function(
         scope.frame = Frame(this, function.home, target, tuple(given))
     if code.is_generator:
         scope.variables[YIELDED] = UNDEFINED if awaits else JsArray([])
-    # less than what its caller may use, so that the caller can go on without the result
-    before, outer = run.limit, run.context
-    run.limit = min(before, run.steps + max(LEAST_STEPS_OF_CALL, (before - run.steps) * 3 // 4))
+    is_central = code.registers or run.depth == 0
+    entered, outer = run.enter(None if is_central else code.module.steps_of_call), run.context
+    is_over = False
     run.depth += 1
     code.active += 1
     try:
@@ -268,9 +267,8 @@ def call_function(
         if code.is_generator and not awaits:
             result = scope.variables[YIELDED]
     except BudgetExceededError:
-        if run.steps > before:
-            raise
-        return Unknown("a call takes too long to follow")
+        is_over = True
+        result = Unknown("a call takes too long to follow")
     except RecursionError:
         return Unknown("calls are nested too deep to follow")
     except JsThrowError:
@@ -279,9 +277,13 @@ def call_function(
         result = Unknown("the call throws")
     finally:
         run.context = outer
-        run.limit = before
         run.depth -= 1
         code.active -= 1
+        can_go_on = run.leave(entered, is_central=is_central)
+    if is_over:
+        if not can_go_on:
+            raise BudgetExceededError
+        return result
     if code.is_async or awaits:
         return result if isinstance(result, JsPromise) else JsPromise(result)
     return result

@@ -27,8 +27,14 @@ MOST_STEPS = 1_200_000
 """How many steps following a project may take in all; a step is about a statement or a call."""
 STEPS_OF_ONE_ROOT = 800_000
 LEAST_STEPS_OF_CALL = 20_000
+STEPS_OF_CALL = 60_000
+"""How many steps a call may take that registers nothing by its text, apart from what it calls that does."""
+STEPS_IN_BUNDLE = 15_000
+"""The same for a function of a bundle, most of which is code of other packages."""
 DEEPEST_CALL = 120
 MOST_ITERATIONS = 2_000
+ITERATIONS_IN_DOUBT = 8
+"""How often a loop goes on that may have ended already."""
 MOST_OPTIONS = 6
 LONGEST_TEXT = 1 << 20
 MOST_ITEMS = 50_000
@@ -124,6 +130,9 @@ class Interpreter:
         self.globals: dict[str, Value] = {}
         self.steps = 0
         self.limit = 0
+        self._whole = 0
+        self._central = 0
+        """Steps that are at nobody's expense but that of the whole."""
         self.depth = 0
         self.context = Context("root", None)
         self.registering: list[Any] = []
@@ -138,7 +147,28 @@ class Interpreter:
 
     def allow(self, steps: int) -> None:
         """Allow so many more steps, within those of the whole."""
-        self.limit = min(self.steps + steps, MOST_STEPS)
+        self.limit = self._whole = min(self.steps + steps, MOST_STEPS)
+
+    def enter(self, steps: int | None) -> tuple[int, int, int]:
+        """Limit the steps of a call, so that its caller can go on without its result. Returns what `leave` takes.
+
+        What is central to what is served, without a limit of its own, gets most of what is left, at nobody's expense.
+        """
+        entered = (self.steps, self.limit, self._central)
+        if steps is None:
+            left = self._whole - self.steps
+            self.limit = self.steps + min(left, max(LEAST_STEPS_OF_CALL, left * 3 // 4))
+        else:
+            self.limit = min(self.limit, self.steps + steps)
+        return entered
+
+    def leave(self, entered: tuple[int, int, int], *, is_central: bool) -> bool:
+        """Restore the limit of the caller. Returns whether it may take more steps."""
+        steps, limit, central = entered
+        if is_central:
+            self._central = central + self.steps - steps
+        self.limit = min(self._whole, limit + self._central - central)
+        return self.steps <= self.limit
 
     def reset(self) -> None:
         """Forget what an error left behind."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp import functions
 from mcproof.source.javascript.interp.interpreter import (
-    LEAST_STEPS_OF_CALL,
+    STEPS_IN_BUNDLE,
+    STEPS_OF_CALL,
     BudgetExceededError,
     Deferred,
     JsThrowError,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mcproof.source.javascript.values import Value
 
 DEEPEST_IMPORT = 200
+LARGEST_OWN = 400_000
+"""A larger file is a bundle: hardly any of its functions is the server's own."""
 
 
 class Module:
@@ -44,6 +47,7 @@ class Module:
         """What it exports, by name; of CommonJS, the first value of `module.exports`."""
         self.holder = JsObject({"exports": self.exports})
         self.is_done = False
+        self.steps_of_call = STEPS_IN_BUNDLE if len(source.data) > LARGEST_OWN else STEPS_OF_CALL
         self.meta = JsObject({"url": f"file://{source.path}", "dirname": os.path.dirname(source.path)})
         self.meta.members["filename"] = source.path
         self._registering = sorted(at for word in registering for at in _occurrences(source.data, word))
@@ -130,9 +134,7 @@ class Module:
     def _execute(self, node: Node) -> None:
         """Execute a statement. What fails in it does not end the module: a server that runs gets past it."""
         run = self.run
-        before = run.limit
-        # less than what is left, so that the statements after it can run
-        run.limit = min(before, run.steps + max(LEAST_STEPS_OF_CALL, (before - run.steps) * 3 // 4))
+        entered, is_over = run.enter(None), False  # a module is followed once, whoever imports it
         try:
             execute = compile_statement(self, node)
             run.charge(1)
@@ -143,10 +145,11 @@ class Module:
             run.modules.note_endless(self, node)
         except BudgetExceededError:
             run.modules.note_endless(self, node)
-            if run.steps > before:
-                raise
+            is_over = True
         finally:
-            run.limit = before
+            can_go_on = run.leave(entered, is_central=True)
+        if is_over and not can_go_on:
+            raise BudgetExceededError
 
     def _import(self, node: Node) -> None:
         source = node.child_by_field_name("source")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.source.javascript.interp import functions, patterns
 from mcproof.source.javascript.interp.expressions import compile_expression
 from mcproof.source.javascript.interp.interpreter import (
+    ITERATIONS_IN_DOUBT,
     MOST_ITERATIONS,
     Completion,
     Context,
@@ -470,8 +471,12 @@ def _conditional_loop(
     def execute(scope: Scope) -> Completion | None:
         outer = Scope(scope)
         start(outer)
-        with run.within("loop"):
+        with run.within("loop") as loop:
+            in_doubt = 0
             for number in range(MOST_ITERATIONS):
+                in_doubt += bool(loop.doubts)
+                if in_doubt > ITERATIONS_IN_DOUBT:
+                    return None
                 value = True if condition is None or (is_do and not number) else condition(outer)
                 holds = truth(value)
                 if holds is False:
