@@ -64,6 +64,48 @@ def test_fix_all_fixes_what_lint_fixes(editor: Editor, tmp_path: Path, name: str
     assert editor.texts[uri] == (tmp_path / name).read_text(encoding="utf-8")
 
 
+IMPORTS = "from mcp.server.fastmcp import FastMCP\nfrom typing import Annotated\nfrom pydantic import Field\n"
+
+
+def test_a_parameter_of_a_function_is_described_where_the_effect_is_certain(editor: Editor, tmp_path: Path) -> None:
+    uri = editor.open(tmp_path / "server.py", SERVER)
+    offered = [each.title for each in editor.actions(uri, ALL)]
+    assert "Describe `title` (prop-no-description)" in offered
+    editor.apply(named(editor.actions(uri, ALL), "Describe `limit`"))
+    assert IMPORTS in editor.texts[uri]
+    described = 'def find_book(title: str, limit: Annotated[int, Field(description="TODO: describe limit")] = 10)'
+    assert described in editor.texts[uri]
+    # Until its author writes it, the text is a finding of its own.
+    assert "CAT-011" in editor.codes(uri)
+    editor.replace(uri, "TODO: describe limit", "How many books to return at most.")
+    assert "CAT-011" not in editor.codes(uri)
+    editor.apply(named(editor.actions(uri, ALL), "Annotate `id` as `str`, and describe it"))
+    assert 'def burn(id: Annotated[str, Field(description="TODO: describe id")]):' in editor.texts[uri]
+    assert editor.texts[uri].count("import Field") == 1
+    editor.apply(named(editor.actions(uri, ALL), "Give `burn` a docstring"))
+    assert "tool-no-description" not in editor.codes(uri)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        SERVER.replace("def burn(id):", 'def burn(id: str = pydantic.Field("x")):').replace(
+            '"""A', 'import pydantic\n"""A'
+        ),
+        SERVER.replace("from mcp.server", "from dataclasses import field as Field\nfrom mcp.server"),
+        SERVER.replace("mcp = FastMCP", "Field = mcp = FastMCP"),
+    ],
+    ids=["a Field already", "another Field", "a Field of its own"],
+)
+def test_no_edit_of_a_function_is_offered_where_its_effect_is_not_certain(
+    editor: Editor, tmp_path: Path, changed: str
+) -> None:
+    uri = editor.open(tmp_path / "server.py", changed)
+    start = types.Position(changed.count("\n", 0, changed.index("def burn")), 0)
+    titles = [each.title for each in editor.actions(uri, types.Range(start, types.Position(10_000, 0)))]
+    assert not [title for title in titles if title.startswith(("Describe", "Annotate"))]
+
+
 IGNORED = {
     "a parameter": (SERVER, "prop-no-description"),
     "a tool": (SERVER, "tool-no-description"),

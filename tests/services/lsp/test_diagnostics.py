@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from lsprotocol import types
 
 from cli.running import FAULTY_TOOL, LOOSE_TOOL, document_of, run, write
+from limits import HANG
 from services.lsp.sources import LOWLEVEL, SERVER, SUITE
 
 if TYPE_CHECKING:
@@ -251,3 +255,84 @@ def test_documents_that_are_not_files_are_ignored(editor: Editor, tmp_path: Path
     editor.notify("text_document_did_open", types.DidOpenTextDocumentParams(text_document=item))
     assert editor.codes(editor.open(tmp_path / "server.py", SERVER))  # still at work
     assert "untitled:Untitled-1" not in editor.published
+
+
+RISKY = '''\
+import subprocess
+
+from fastmcp import FastMCP
+
+mcp = FastMCP("files")
+
+
+@mcp.tool
+def count_words(name: str) -> str:
+    """Count the words of a report by its name."""
+    return subprocess.run(f"wc -w reports/{name}", shell=True, capture_output=True, text=True).stdout
+'''
+
+
+def test_the_source_rules_of_scan_are_diagnostics(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("# not saved yet\n", encoding="utf-8")
+    uri = editor.open(tmp_path / "server.py", RISKY)
+    editor.until(uri, lambda codes: "TRU-301" in codes)
+    (found,) = [each for each in editor.diagnostics(uri) if each.code == "TRU-301"]
+    (tmp_path / "server.py").write_text(RISKY, encoding="utf-8")
+    scanned = document_of(run("scan", "server.py", "--format", "json", cwd=tmp_path), "scan")["findings"]
+    (expected,) = [each for each in scanned if each["rule"] == "TRU-301"]
+    assert (found.message, found.range.start.line + 1) == (expected["message"], expected["line"])
+    assert found.severity == types.DiagnosticSeverity.Error
+
+
+def test_a_diagnostic_of_a_scan_moves_with_its_line_and_goes_with_its_cause(editor: Editor, tmp_path: Path) -> None:
+    uri = editor.open(tmp_path / "server.py", RISKY)
+    editor.until(uri, lambda codes: "TRU-301" in codes)
+    editor.replace(uri, "import subprocess\n", "import shlex\nimport subprocess\n")
+    (found,) = [each for each in editor.diagnostics(uri) if each.code == "TRU-301"]
+    assert "shell=True" in editor.texts[uri].splitlines()[found.range.start.line]
+    # The line is another one, so what was found in it counts no longer, and the next scan finds nothing.
+    editor.replace(uri, "{name}", "{shlex.quote(name)}")
+    assert "TRU-301" not in editor.codes(uri)
+    editor.replace(uri, "{shlex.quote(name)}", "{name}")
+    editor.until(uri, lambda codes: "TRU-301" in codes)
+
+
+def test_what_a_scan_finds_in_code_is_ignored_in_the_configuration_and_not_by_a_comment(
+    editor: Editor, tmp_path: Path
+) -> None:
+    (tmp_path / "mcproof.toml").write_text("", encoding="utf-8")
+    uri = editor.open(tmp_path / "server.py", RISKY)
+    config = editor.open(tmp_path / "mcproof.toml")
+    editor.until(uri, lambda codes: "TRU-301" in codes)
+    (found,) = [each for each in editor.diagnostics(uri) if each.code == "TRU-301"]
+    titles = [each.title for each in editor.actions(uri, found.range)]
+    assert "Ignore TRU-301 in mcproof.toml" in titles
+    assert not [title for title in titles if "comment" in title]
+    editor.apply(next(each for each in editor.actions(uri, found.range) if "TRU-301 in" in each.title))
+    editor.until(uri, lambda codes: "TRU-301" not in codes)
+    assert editor.diagnostics(config) == []
+
+
+def test_a_request_with_a_position_that_cannot_be_has_a_response() -> None:
+    position = {"line": -1, "character": -3}
+    document = {"textDocument": {"uri": "file:///server.py"}}
+    where = {"range": {"start": position, "end": position}, "context": {"diagnostics": []}}
+    sent: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "textDocument/hover", "params": {**document, "position": position}},
+        {"id": 3, "method": "textDocument/completion", "params": {**document, "position": position}},
+        {"id": "four", "method": "textDocument/codeAction", "params": {**document, **where}},
+        {"id": 5, "method": "textDocument/hover", "params": {**document, "position": {"line": 0, "character": 0}}},
+        {"id": 6, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    frames = b""
+    for message in sent:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        frames += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    command = [sys.executable, "-m", "mcproof", "lsp"]
+    done = subprocess.run(command, input=frames, capture_output=True, timeout=HANG, check=False)
+    answers = map(json.loads, re.findall(rb"\r\n\r\n(.*?)(?=Content-Length|$)", done.stdout, re.DOTALL))
+    codes = {answer["id"]: answer.get("error", {}).get("code") for answer in answers if "id" in answer}
+    assert codes == {1: None, 2: -32602, 3: -32602, "four": -32602, 5: None, 6: None}

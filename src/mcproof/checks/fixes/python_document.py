@@ -103,6 +103,84 @@ class PythonText:
         new = {key: value for key, value in members.items() if key not in keys}
         return sorted([*edits, *self._insertion(display, new, style)]) if new else sorted(edits)
 
+    # --- functions
+
+    def parameter(self, line: int, column: int) -> ast.arg:
+        """The parameter whose name is at a position; columns count characters from 1."""
+        arguments = (node for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.lineno == line)
+        found = next((node for node in arguments if self.position(self._start(node)) == (line, column)), None)
+        if found is None:
+            raise UncertainError("it is not a parameter")
+        return found
+
+    def annotated(self, found: ast.arg, annotation: str, field: str) -> list[Edit]:
+        """The edits that annotate a parameter with a type, and with a `Field(…)` unless that is empty.
+
+        A type that the function states is kept.
+        """
+        if any(_is_call_of(default, "Field") for default in self._defaults(found)):
+            raise UncertainError("its default is a Field already")
+        stated = found.annotation
+        if stated is None:
+            after = self._start(found) + len(found.arg)
+            new = f"Annotated[{annotation}, {field}]" if field else annotation
+            is_tight = self.text[after : after + 1] == "="
+            edits = [Edit(after, after + is_tight, f": {new}{' = ' if is_tight else ''}")]
+        elif not field or any(_is_call_of(node, "Field") for node in ast.walk(stated)):
+            raise UncertainError("it is annotated already")
+        elif isinstance(stated, ast.Subscript) and _last_name(stated.value) == "Annotated":
+            edits = [Edit(self._end(stated) - 1, self._end(stated) - 1, f", {field}")]
+        else:
+            start, end = self._start(stated), self._end(stated)
+            edits = [Edit(start, start, "Annotated["), Edit(end, end, f", {field}]")]
+        return sorted([*self._imports(), *edits]) if field else edits
+
+    def _defaults(self, argument: ast.arg) -> list[ast.expr]:
+        """The default of a parameter, if it has one."""
+        holder = self._parents[argument]
+        if not isinstance(holder, ast.arguments):
+            return []
+        positional = [*holder.posonlyargs, *holder.args]
+        pairs = [*zip(positional[::-1], holder.defaults[::-1], strict=False)]
+        pairs += [
+            (keyword, given) for keyword, given in zip(holder.kwonlyargs, holder.kw_defaults, strict=True) if given
+        ]
+        return [given for declared, given in pairs if declared is argument]
+
+    def _imports(self) -> list[Edit]:
+        """The edits that import the names of annotations, after the first imports of the file."""
+        leading = 0
+        for statement in self.tree.body:
+            is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if not is_text and not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                break
+            leading = statement.end_lineno or 0
+        bound = {
+            alias.asname or alias.name: node.module
+            for node in self.tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        missing = {name: modules[0] for name, modules in _ANNOTATING.items() if bound.get(name) not in modules}
+        if bound.keys() & missing or leading >= len(self._starts):
+            raise UncertainError("the file has other names for it, or no imports")
+        at, newline = self._starts[leading], "\r\n" if "\r\n" in self.text else "\n"
+        lines = "".join(f"from {module} import {name}{newline}" for name, module in missing.items())
+        return [Edit(at, at, lines)] if lines else []
+
+    def documented(self, line: int, text: str) -> list[Edit]:
+        """The edit that gives the function on a line a docstring, before the first statement of its body."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        found = next((node for node in ast.walk(self.tree) if isinstance(node, kinds) and node.lineno == line), None)
+        if found is None or ast.get_docstring(found, clean=False) is not None:
+            raise UncertainError("it is not a function without a docstring")
+        first = found.body[0]
+        start = self._starts[first.lineno - 1]
+        margin = self.text[start : self._offset(first.lineno, first.col_offset)]
+        if margin.strip() or not margin or getattr(first, "decorator_list", None):
+            raise UncertainError("its body does not start a line")
+        return [Edit(start, start, f'{margin}"""{text}"""{chr(13) if chr(13) in self.text else ""}\n')]
+
     def _replacement(self, node: ast.expr, value: Any, style: _Style) -> Edit:
         start, end = self._start(node), self._end(node)
         is_constant = isinstance(node, ast.Constant) or (
@@ -202,7 +280,7 @@ class PythonText:
             return margin[len(outer) :]
         return "    "
 
-    def _start(self, node: ast.expr) -> int:
+    def _start(self, node: ast.expr | ast.arg) -> int:
         return self._offset(node.lineno, node.col_offset)
 
     def _end(self, node: ast.expr) -> int:
@@ -216,6 +294,18 @@ class PythonText:
         if text.isascii():
             return start + column
         return start + len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace"))
+
+
+_ANNOTATING = {"Annotated": ("typing", "typing_extensions"), "Field": ("pydantic",)}
+"""The names of annotations, with the modules that have them."""
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) == name
 
 
 class _Style(NamedTuple):

@@ -16,9 +16,18 @@ from typing import Any
 from mcproof.checks.findings import Finding, TextEdit
 from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
 from mcproof.checks.fixes.python_document import PythonText, UncertainError
-from mcproof.checks.fixes.snippet_tables import LITERAL, ZOD
+from mcproof.checks.fixes.snippet_tables import (
+    FASTMCP,
+    LITERAL,
+    MCP1,
+    MCP2,
+    ZOD,
+    python_type,
+    with_likely_type,
+)
 from mcproof.core.catalog.model import Catalog, SourceMap
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.source import SourceLocation
 from mcproof.core.text.json_document import Edit, splice
 from mcproof.core.text.json_positions import escape, resolve
 
@@ -412,3 +421,91 @@ class _Verifier:
             resolve(intended, fix.pointer).update(fix.members)
         # As text: the order of members counts, and in Python `1 == True`.
         return json.dumps(rediscovered.document) == json.dumps(intended)
+
+
+class OfferedEdit(NamedTuple):
+    """An edit of a tool's function that leaves a text to write."""
+
+    title: str
+    file: str
+    edits: list[Edit]
+
+
+_DESCRIBED, _TYPED = ("prop-no-description", "MP002"), ("prop-no-type", "SCH-003")
+_UNDOCUMENTED = ("tool-no-description", "MP001")
+
+
+def offered_edit(catalog: Catalog, finding: Finding) -> OfferedEdit | None:
+    """The edit of a tool's function that a finding asks for; None if its effect is not certain.
+
+    It is offered if discovery, run on the edited text, finds the description or the type, and no other change.
+    """
+    source = catalog.source
+    if source is None or finding.item.kind != "tool":
+        return None
+    tool = source.tools[finding.item.index]
+    if tool.schema_is_explicit or tool.framework not in (MCP2, MCP1, FASTMCP):
+        return None
+    pointer = finding.item.pointer + finding.pointer
+    place = source.locations.get(pointer) or source.locations.get(f"{finding.item.pointer}/name")
+    text = None if place is None else SourceTexts(source.target, source.overrides).text(place.file)
+    if place is None or text is None:
+        return None
+    try:
+        if finding.parameter is None:
+            return _documented(source, finding, place, text)
+        return _annotated(source, finding, place, text)
+    except (UncertainError, LookupError):
+        return None
+
+
+def _documented(source: SourceMap, finding: Finding, place: SourceLocation, text: PythonText) -> OfferedEdit | None:
+    if finding.rule.id not in _UNDOCUMENTED or place.line is None:
+        return None
+    name = finding.item.given_name
+    written = "TODO: what it does, when to use it, and what it returns."
+    edits = text.documented(place.line, written)
+    is_proven = _changes_only(source, finding.item.pointer, {"description": written}, place.file, text.encode(edits))
+    return OfferedEdit(f"Give `{name}` a docstring", place.file, edits) if is_proven else None
+
+
+def _annotated(source: SourceMap, finding: Finding, place: SourceLocation, text: PythonText) -> OfferedEdit | None:
+    is_described = finding.rule.id in _DESCRIBED
+    if place.line is None or place.column is None or not (is_described or finding.rule.id in _TYPED):
+        return None
+    pointer, name = finding.item.pointer + finding.pointer, finding.parameter
+    schema = resolve(source.document, pointer)
+    if not isinstance(schema, dict):
+        return None
+    parameter = text.parameter(place.line, place.column)
+    is_typed = parameter.annotation is not None
+    # A framework may give a parameter without annotation a type, whatever its default is.
+    likely = schema if is_typed else with_likely_type({key: schema[key] for key in ("default",) if key in schema})
+    if not is_typed and "default" not in schema and not is_described:
+        return None
+    written, annotation = f"TODO: describe {name}", python_type(likely)
+    field = f'Field(description="{written}")' if is_described else ""
+    edits = text.annotated(parameter, annotation, field)
+    members: dict[str, Any] = {"description": written} if is_described else {}
+    members |= {} if is_typed else {"type": likely.get("type")}
+    if not _changes_only(source, pointer, members, place.file, text.encode(edits)):
+        return None
+    if is_typed:
+        return OfferedEdit(f"Describe `{name}`", place.file, edits)
+    described = ", and describe it" if is_described else ""
+    return OfferedEdit(f"Annotate `{name}` as `{annotation}`{described}", place.file, edits)
+
+
+def _changes_only(source: SourceMap, pointer: str, members: dict[str, Any], file: str, after: bytes) -> bool:
+    """Whether discovery finds the source changed in nothing but these members of one object."""
+    from mcproof.source.pipeline import rediscover
+
+    found = rediscover(source, {os.path.realpath(file): after})
+    if found is None or found.problems != source.problems or found.tools != source.tools:
+        return False
+    intended, document = (json.loads(json.dumps(source.document)), json.loads(json.dumps(found.document)))
+    resolve(intended, pointer).update(members)
+    if "type" in members:  # the titles of parameters without annotation are made in another way
+        resolve(document, pointer).pop("title", None)
+        resolve(intended, pointer).pop("title", None)
+    return json.dumps(document, sort_keys=True) == json.dumps(intended, sort_keys=True)

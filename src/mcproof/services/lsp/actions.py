@@ -14,7 +14,7 @@ from lsprotocol.types import CodeLens, Command
 
 from mcproof.checks.findings import originals
 from mcproof.checks.fixes import FileEdit, fix_snapshot, proven_edits
-from mcproof.checks.fixes.source import fix_source
+from mcproof.checks.fixes.source import fix_source, offered_edit
 from mcproof.checks.ignores import KINDS
 from mcproof.checks.reporting import find_spans, locate, rule_facts
 from mcproof.checks.rule import find_rule
@@ -51,9 +51,10 @@ class FileEdits(NamedTuple):
 
 
 def comment_for(catalog: Catalog, finding: ReportedFinding, text_of: Callable[[str], str]) -> FileEdits | None:
-    """A comment on the line of a finding, or on one of its item; None if there is no line that can have it."""
+    """A comment on the line of a finding, or on one of its item; None if there is no line on which it works."""
     source = catalog.source
-    if source is None:
+    # A comment cannot silence a rule about code: anyone who publishes code could write one.
+    if source is None or finding.rule.category == "source":
         return None
     at = [(finding.file, finding.line)] if finding.line is not None else []
     for file, line in (*at, *source.lines.get(finding.item_pointer, ())):
@@ -155,6 +156,8 @@ OPEN_PAGE = "mcproof.openRulePage"
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.mcproof"
 MOST_FINDINGS = 20
 """How many findings at one place get actions."""
+MOST_OFFERED = 6
+"""How many of them get an edit of a function: each takes a discovery."""
 
 
 class EditorAbilities(NamedTuple):
@@ -214,21 +217,30 @@ def _problems_at(request: ActionRequest) -> list[EditorProblem]:
 
 
 def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[types.CodeAction]:
-    """The certain fixes of some findings."""
+    """The certain fixes of some findings, and the edits of functions that leave a text to write."""
     catalog = request.analysis.catalog
-    made = originals(
-        (problem.finding for problem in problems if problem.finding is not None), request.analysis.findings
-    )
-    wanted = zip(problems, made, strict=True)  # each of them has a finding
-    fixable = [(problem, finding) for problem, finding in wanted if finding is not None and finding.fix is not None]
-    if catalog is None or not fixable:
+    shown = [problem.finding for problem in problems if problem.finding is not None]
+    made = zip(problems, originals(shown, request.analysis.findings), strict=True)  # each of them has a finding
+    wanted = [(problem, finding) for problem, finding in made if finding is not None]
+    if catalog is None or not wanted:
         return
+    fixable = [(problem, finding) for problem, finding in wanted if finding.fix is not None]
     edits = proven_edits(catalog, [finding for _, finding in fixable])
     for number, (problem, finding) in enumerate(fixable):
         if number in edits and finding.fix is not None:
             title = f"Set `{finding.fix.key}` ({finding.rule.id})"
             change = _by_offsets(edits[number], request.documents)
             yield _action(request, title, problem, (change,), is_preferred=True)
+    offered: set[str] = set()
+    for problem, finding in wanted:
+        if len(offered) == MOST_OFFERED:
+            return
+        offer = offered_edit(catalog, finding)
+        # Findings of several rules ask for the same edit.
+        if offer is not None and (key := f"{offer.title} {offer.edits}") not in offered:
+            offered.add(key)
+            change = FileEdits(os.path.abspath(offer.file), tuple(offer.edits))
+            yield _action(request, f"{offer.title} ({finding.rule.id})", problem, (change,))
 
 
 def _by_offsets(edit: FileEdit, documents: OpenDocuments) -> FileEdits:

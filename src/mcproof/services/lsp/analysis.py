@@ -14,8 +14,8 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.config import settings_of
 from mcproof.runs.events import TargetFailed, TargetFinished
-from mcproof.runs.requests import Detail, LintRequest, RunSession, TargetSelection
-from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
+from mcproof.runs.requests import Detail, LintRequest, RunSession, ScanRequest, TargetSelection
+from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document, lines_of
 from mcproof.source.pipeline import discover, syntax_trees
 from mcproof.targets.arguments import Input
 from mcproof.targets.folders import catalog_of
@@ -25,11 +25,12 @@ from mcproof.testing.suites.model import SuiteError, SuiteProblem
 from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.checks.findings import Finding, Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Event
+    from mcproof.runs.results import RunResult
 
 
 _OF_WHOLE_RUNS = ("stale-baseline", "unused-ignore")
@@ -49,6 +50,16 @@ class EditorProblem(NamedTuple):
     code: str = ""
     """The id of a rule or the kind of a notice; empty for a document that cannot be read."""
     finding: ReportedFinding | None = None
+    text: str = ""
+    """The text of its line, by which it is found again after an edit; empty if each analysis has it anew."""
+
+    def moved_to(self, lines: list[str]) -> EditorProblem | None:
+        """The same where its line is now: the nearest one with its text; None if there is none."""
+        at = [number for number, line in enumerate(lines, 1) if line == self.text]
+        if not at or self.line is None:
+            return None
+        line = min(at, key=lambda number: abs(number - (self.line or 0)))
+        return self._replace(line=line, finding=self.finding and self.finding._replace(line=line))
 
 
 class Analysis(NamedTuple):
@@ -61,6 +72,24 @@ class Analysis(NamedTuple):
     catalog: Catalog | None = None
     findings: list[Finding] = []  # noqa: RUF012 (never mutated)
     """The findings that count, as the rules made them."""
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether `Analyst.scan` may find more in the document."""
+        return self.catalog is not None and self.catalog.source is not None
+
+    def with_scanned(self, scanned: Iterable[EditorProblem]) -> Analysis:
+        """The same with what a scan found, instead of what an earlier one did."""
+        return self._replace(problems=(*(problem for problem in self.problems if not problem.text), *scanned))
+
+    def keeping(self, earlier: Analysis, content: bytes) -> Analysis:
+        """The same with what a scan found in an earlier text, as far as its lines are still there."""
+        scanned = [problem for problem in earlier.problems if problem.text]
+        if not scanned or not self.is_scanned:
+            return self
+        lines = lines_of(content)
+        moved = (problem.moved_to(lines) if problem.file == self.path else problem for problem in scanned)
+        return self.with_scanned(problem for problem in moved if problem is not None)
 
 
 class Analyst:
@@ -77,6 +106,27 @@ class Analyst:
             return Analysis(path, (_trouble(path, error),), frozenset([path, *_file_of(error)]))
         except Exception as error:  # a defect of mcproof must not end the editor's session
             return Analysis(path, (_trouble(path, from_exception(error)),), frozenset([path]))
+
+    def scan(self, path: str, contents: Mapping[str, bytes]) -> list[EditorProblem]:
+        """What the rules of `mcproof scan` find in the code of a document: from what a client sends to a shell, say.
+
+        It takes several times as long as the rest, so it is not part of each analysis.
+        """
+        try:
+            source = discover(path, contents, whole=True)
+            (result, _, _), _ = _run(ScanRequest(_selected(path, catalog_of(source, path, indent=None))), contents)
+        except Exception:  # the analysis of the same document reports what is wrong
+            return []
+        lines = {path: lines_of(contents[path])}
+        found = []
+        for finding in result.findings:
+            if finding.rule.category != "source" or finding.line is None:
+                continue
+            problem = _finding(finding)
+            of_file = lines.get(problem.file, [])
+            text = of_file[finding.line - 1] if finding.line <= len(of_file) else "elsewhere"
+            found.append(problem._replace(text=text))
+        return found
 
     def _analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         content = contents[path]
@@ -116,6 +166,19 @@ def _check_snapshot(path: str, contents: Mapping[str, bytes]) -> Analysis:
 
 def _checked(path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
     """Run the rules of the nearest configuration on a catalog."""
+    detail = Detail(lines=catalog.source is None)
+    (result, _, findings), run = _run(LintRequest(_selected(path, catalog), detail=detail), contents)
+    notices = [notice for notice in run.notices if notice.kind not in _OF_WHOLE_RUNS]
+    problems = (*map(_finding, result.findings), *map(_notice, notices))
+    return Analysis(path, problems, frozenset([path]), catalog, findings)
+
+
+def _selected(path: str, catalog: Catalog) -> TargetSelection:
+    return TargetSelection(inputs=(Input(path, is_source=catalog.source is not None, catalog=catalog),))
+
+
+def _run(request: LintRequest | ScanRequest, contents: Mapping[str, bytes]) -> tuple[TargetFinished, RunResult]:
+    """Run a request for one catalog. Raises a McproofError with the reason if it cannot be checked."""
     finished: list[TargetFinished] = []
 
     def listen(event: Event) -> None:
@@ -124,13 +187,8 @@ def _checked(path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Anal
         if isinstance(event, TargetFinished):
             finished.append(event)
 
-    is_source = catalog.source is not None
-    targets = TargetSelection(inputs=(Input(path, is_source=is_source, catalog=catalog),))
-    run = execute(LintRequest(targets, detail=Detail(lines=not is_source)), listen, RunSession(contents))
-    ((result, _, findings),) = finished
-    notices = [notice for notice in run.notices if notice.kind not in _OF_WHOLE_RUNS]
-    problems = (*map(_finding, result.findings), *map(_notice, notices))
-    return Analysis(path, problems, frozenset([path]), catalog, findings)
+    run = execute(request, listen, RunSession(contents))
+    return finished[0], run
 
 
 def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:

@@ -84,6 +84,11 @@ _LF_ONLY = (".json", ".toml")
 """Formats whose readers count lines by line feeds alone."""
 
 
+def lines_of(content: bytes) -> list[str]:
+    """The lines of a document, without their ends."""
+    return _LINE_END.split(content.decode(errors="replace"))
+
+
 class TextPositions:
     """A text, with conversions between offsets, positions of a client, and lines and columns of mcproof."""
 

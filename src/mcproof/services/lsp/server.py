@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from lsprotocol import types
 from lsprotocol.types import PublishDiagnosticsParams, TextDocumentContentChangeEvent
 from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from mcproof import __version__
 from mcproof.core.named_tuple import NamedTuple
@@ -67,6 +69,8 @@ class EditorSession:
         """The last edit of each file that was open."""
         self._due: dict[str, int] = {}
         """The edit since which each document needs a check; absent if it needs none."""
+        self._unscanned: set[str] = set()
+        """The documents whose code is to be scanned when nothing is due."""
         self._checked: dict[str, CheckedDocument] = {}
         self._shown: dict[str, set[str]] = {}
         """The files with diagnostics from each document."""
@@ -95,6 +99,7 @@ class EditorSession:
         if document is None:
             return
         self._due.pop(document.path, None)
+        self._unscanned.discard(document.path)
         self._checked.pop(document.path, None)
         self._touch(document, pause=0)
         self._show(document.path, ())
@@ -136,10 +141,17 @@ class EditorSession:
             self._run = asyncio.get_running_loop().create_task(self._check_due())
 
     async def _check_due(self) -> None:
-        while self._due:
+        while self._due or self._unscanned:
+            if not self._due:
+                await asyncio.sleep(self._pause)
+                if self._timer is not None:
+                    return  # an edit came meanwhile; the pause after it starts another run
+                if not self._due and self._unscanned:
+                    await self._scan(self._unscanned.pop())
+                continue
             path = min(self._due, key=lambda due: (-self._changed.get(due, 0), due))  # the last edit first
             if not await self._check(path) and self._timer is not None:
-                return  # an edit came meanwhile; the pause after it starts another run
+                return
 
     async def current(self, path: str) -> Analysis | None:
         """The analysis of a document as it is now; None if it is not open."""
@@ -161,10 +173,26 @@ class EditorSession:
         if self.documents.get(path) is None or not self._is_current(analysis, edit):
             return False
         self._due.pop(path, None)
-        self._checked[path] = CheckedDocument(edit, analysis)
-        self._show(path, analysis.problems)
-        self._tell()
+        self._unscanned.discard(path)
+        if analysis.is_scanned:
+            self._unscanned.add(path)
+        if (before := self._checked.get(path)) is not None:
+            analysis = analysis.keeping(before.analysis, self.documents.contents()[path])
+        self._put(path, CheckedDocument(edit, analysis))
         return True
+
+    def _put(self, path: str, checked: CheckedDocument) -> None:
+        self._checked[path] = checked
+        self._show(path, checked.analysis.problems)
+        self._tell()
+
+    async def _scan(self, path: str) -> None:
+        """Add what a scan finds in the code of a document, unless it was edited meanwhile."""
+        edit = self._edit
+        found = await self.in_worker(self._analyst.scan, path, self.documents.contents())
+        checked = self._checked.get(path)
+        if checked is not None and self._is_current(checked.analysis, edit):
+            self._put(path, checked._replace(analysis=checked.analysis.with_scanned(found)))
 
     async def settled(self, path: str) -> Analysis | None:
         """The analysis of a document after the pause that follows its last edit; None if it is not open."""
@@ -242,11 +270,30 @@ WATCHED = "**/*.{py,json,toml,yaml,yml}"
 """The files whose changes on disk an editor reports."""
 
 
+class EditorProtocol(LanguageServerProtocol):
+    """The protocol; a request with parameters that cannot be read, such as a negative position, gets an error."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; None for a request that is answered here."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" not in data or not isinstance(data.get("id"), (int, str)):
+                raise
+            self._send_response(data["id"], error=error.to_response_error())
+            return None
+
+    def handle_message(self, message: Any) -> None:
+        """Pass a message on, if there is one."""
+        if message is not None:
+            super().handle_message(message)
+
+
 class EditorServer(LanguageServer):
     """A language server over one session."""
 
     def __init__(self, pause: float = PAUSE) -> None:
-        super().__init__("mcproof", __version__)
+        super().__init__("mcproof", __version__, protocol_cls=EditorProtocol)
         self.session = EditorSession(self.text_document_publish_diagnostics, pause)
         self._lenses = ToolLenses()
 
