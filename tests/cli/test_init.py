@@ -11,7 +11,7 @@ import pytest
 
 from client.running import RAW, SDK
 from mcproof.testing.suites.parser import read_suite
-from servers import contract, suited
+from servers import contract, odd, suited
 from testing.suites.suites import SEARCH, small
 
 from .running import CLEAN_TOOL, environment, fails, run, write
@@ -58,6 +58,12 @@ def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server
     path = environment().get("PYTHONPATH", "")
     init(tmp_path, "--env", f"PYTHONPATH={path}", "--", *SERVERS[server], env={"PYTHONPATH": path})
     assert passes(tmp_path, env={"PYTHONPATH": path}).count("✓") >= 2
+
+
+def test_calls_have_the_values_that_the_server_lists_and_asks_for(tmp_path: Path) -> None:
+    init(tmp_path, "--", sys.executable, "-I", "-S", odd.__file__, "asks")
+    assert "args: {plant_id: p-17, unit: metre}" in text_of(tmp_path)
+    passes(tmp_path)
 
 
 def test_a_call_that_returns_an_error_text_is_not_expected_to_succeed(tmp_path: Path) -> None:

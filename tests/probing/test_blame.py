@@ -123,10 +123,10 @@ def test_over_http_the_call_that_ended_the_server_is_blamed_and_the_rest_is_not_
         document = tried("prove", *PATIENT, url, code=1)
     assert blamed(document) == [("find_book", sent)]
     assert outcomes(document, "find_book")["oversized"] == "not_tested"
-    assert set(outcomes(document, "list_shelves").values()) == {"not_tested"}
+    assert set(outcomes(document, "list_shelves").values()) == {"accepted", "not_tested"}, "its valid call came before"
     left_out = {each["what"]: each["why"] for each in document["not_tested"]}
-    assert left_out["tool list_shelves"].startswith("the server is gone: ")
-    rows = [each for each in document["probes"] if each["tool"] == "list_shelves"]
+    assert left_out["tool list_shelves, in part"].startswith("the server is gone: ")
+    rows = [each for each in document["probes"] if each["tool"] == "list_shelves" and each["probe"] != "baseline"]
     assert all(each["reason"].startswith("the server is gone: ") for each in rows)
     assert {each["verdict"] for each in document["matrix"] if each["tool"] == "list_shelves"} == {"not tested"}
 

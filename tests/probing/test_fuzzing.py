@@ -110,14 +110,15 @@ def test_as_many_cases_as_asked_for_are_sent_to_each_tool(here: Path) -> None:
     assert document["tools"] == {"find_book": 40, "count_books": 40, "list_shelves": 40}
     assert document["cases"] == 120
     assert sum(document["outcomes"].values()) == 120
-    assert len(called.read_text(encoding="utf-8").splitlines()) == 120
+    assert len(called.read_text(encoding="utf-8").splitlines()) == 3 + 120, "first a valid call of each tool"
     assert list(document["outcomes"]) == ["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
 
 
 @pytest.mark.usefixtures("hurried")
 def test_one_case_is_the_valid_call(here: Path) -> None:
     tried("fuzz", "--cases", "1", "--env", f"CALLED={here / 'called'}", *small_server([STRICT_TOOL]), code=0)
-    assert json.loads((here / "called").read_text(encoding="utf-8")) == ["read", {"text": "a"}]
+    sent = [json.loads(line) for line in (here / "called").read_text(encoding="utf-8").splitlines()]
+    assert sent == [["read", {"text": "a"}]] * 2, "it is tried first"
 
 
 @pytest.mark.usefixtures("hurried")
@@ -143,7 +144,9 @@ def test_a_run_out_of_time_before_the_random_cases_is_incomplete() -> None:
     document = tried("fuzz", *words, code=1)
     sent = document["tools"]
     assert all(sent[name] >= 5 for name in ("read", "list")), "tools take turns"
-    assert [each["what"] for each in document["not_tested"]] == [f"tool {name}, in part" for name in sent]
+    assert [each["what"].removesuffix(", in part") for each in document["not_tested"]] == [
+        f"tool {name}" for name in sent
+    ]
     done = mcproof("fuzz", *words)
     assert done.code == 1
     assert done.output.splitlines()[-1].startswith("failed: out of time: incomplete (")
@@ -156,7 +159,7 @@ def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pyt
     words = ("--max-time", "0.5", "--max-call-ms", "3600000", "--", *command("hang-on-valid"))
     document = tried("fuzz", *words, code=1)
     assert document["tools"]["find_book"] == 0
-    assert document["called"] == ["find_book"], "what the server saw"
+    assert "find_book" in document["called"], "what the server saw"
     why = 'time limit reached, without a response to {"query": "a"}'
     assert {"what": "tool find_book", "why": why} in document["not_tested"]
 

@@ -23,7 +23,7 @@ UNKNOWN = "FAULT-PROTO-UNKNOWN-METHOD"
 FIVE = ["unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized"]
 PROTOCOL = [
     *("unknown_method", "not_json", "not_object", "ping"),
-    *("bad_version", "bad_cursor", "unknown_prompt", "unknown_resource"),
+    *("bad_version", "bad_cursor", "unknown_prompt", "unknown_resource", "no_arguments"),
 ]
 
 

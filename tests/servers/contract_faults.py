@@ -766,6 +766,15 @@ class DiesOfList(Broken, fault="not-json-but-list-ends", fires="WIR-026"):
         return super().checked(message)
 
 
+class DemandsArguments(Broken, fault="ping-served-arguments-demanded", fires="WIR-037"):
+    """Refuses a call without `arguments`, which the protocol allows."""
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "tools/call" and "arguments" not in params:
+            return text_result("arguments: Required", isError=True)
+        return super().result(method, params)
+
+
 class HasNoPing(Broken, fault="ping-refused", fires="WIR-035", era="handshake"):
     """Knows no ping."""
 

@@ -441,6 +441,7 @@ _RULE_OF_PROBE = {
     "not_json": "WIR-026",
     "not_object": "WIR-026",
     "ping": "WIR-035",
+    "no_arguments": "WIR-037",
     "bad_version": "WIR-027",
     "bad_cursor": "WIR-028",
     "unknown_prompt": "WIR-029",
@@ -469,7 +470,7 @@ RULES_OF_CASE_OUTCOME = {
 UNUSED_RULES: dict[Kind, frozenset[str]] = {
     "probe": frozenset({"WIR-032"}),
     "prove": frozenset({"WIR-032"}),
-    "fuzz": frozenset({"WIR-011", "WIR-035", *(f"WIR-{number:03}" for number in range(25, 33))}),
+    "fuzz": frozenset({"WIR-011", "WIR-035", "WIR-037", *(f"WIR-{number:03}" for number in range(25, 33))}),
 }
 """The rules that a kind of run sends nothing for, so that no finding does not mean passed."""
 

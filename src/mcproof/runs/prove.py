@@ -22,7 +22,7 @@ from mcproof.probing.outcomes import Fuzzing
 from mcproof.probing.permission import Permission, permissions_of, refuse_unknown_tools
 from mcproof.probing.probes.cases import ProbePlan
 from mcproof.probing.probes.failures import StoredFailure, described, store
-from mcproof.probing.probes.prove import default_checks, prove, with_predictions
+from mcproof.probing.probes.prove import default_checks, prove, with_predictions, working_arguments
 from mcproof.runs.events import CallsPlanned, Listener, MessageSent, ProgressMade
 from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.requests import CallOptions, FuzzRequest, ProbeRequest, ProveRequest, TargetSelection
@@ -44,6 +44,8 @@ MOST_PROBE_PROCESSES = 6
 """How many server processes are probed at once. Most of the time is spent waiting for slow calls."""
 MOST_FUZZ_PROCESSES = 4
 """How many server processes are fuzzed at once by default."""
+_TRYING = 0.25
+"""The share of the time for finding a valid call of each tool, before fuzzing."""
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
 """The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
 
@@ -203,9 +205,10 @@ def _probe(
     explores = isinstance(request, ProveRequest)
     probing = calls._replace(seconds=request.max_seconds, processes=request.processes or usual)
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
-    called, probes, matrix = prove(target.catalog, server, plan, progress)
+    called, probes, matrix, found = prove(target.catalog, server, plan, progress)
     if request.security:
-        attacks = attack(server, calls._replace(seconds=time.left), progress)
+        attacking = calls._replace(arguments={**found, **calls.arguments}, seconds=time.left)
+        attacks = attack(server, attacking, progress)
         called = called.with_more(attacks.called(target.catalog))
         probes = [*probes, *attacks.probe_results()]
     tested = sum(probe.passed is not None for probe in probes)
@@ -224,14 +227,16 @@ def _probe(
 def _fuzz(
     request: FuzzRequest, target: LoadedTarget, server: OpenServer, calls: CallPlan, time: TimeLimit, progress: Progress
 ) -> Shown:
-    """Send attacks first, because fuzzing takes all the time that it is given."""
+    """Find valid calls and send attacks first, because fuzzing takes all the time that it is given."""
+    processes = request.processes or _usual_processes(calls, server)
+    left = time.left
+    trying = calls._replace(seconds=None if left is None else left * _TRYING, processes=processes)
+    calls = calls._replace(arguments=working_arguments(target.catalog, server, trying, progress))
     attacks = None
     if request.security:
-        attacks = attack(server, calls._replace(seconds=request.max_seconds), progress)
+        attacks = attack(server, calls._replace(seconds=time.left), progress)
     left = time.left
-    fuzzing = calls._replace(
-        seconds=None if left is None else max(0.0, left), processes=request.processes or _usual_processes(calls, server)
-    )
+    fuzzing = calls._replace(seconds=None if left is None else max(0.0, left), processes=processes)
     called, outcomes, cases, found, reached = fuzz(
         target.catalog, server, fuzzing, progress, seed=request.seed, cases=request.cases
     )

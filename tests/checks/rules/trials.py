@@ -49,6 +49,7 @@ OF_SERVER = ("unknown_tool", *promises.NAMES)
 """The probes that are of no tool."""
 REQUESTS = {
     "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
+    promises.NO_ARGUMENTS: ("a call of `list_cities` without `arguments`", "tools/call", {"name": "list_cities"}),
     **{each.name: (each.description, each.method, each.params) for each in promises.PROBES},
 }
 

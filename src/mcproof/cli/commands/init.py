@@ -199,7 +199,7 @@ def _servers(found: list[CatalogRead], options: _Options) -> tuple[list[FirstSer
         drafts = _drafts(read, options.permissions, test_names, "" if is_alone else f" of {name}")
         servers.append(FirstServer(name, label, entry, drafts, read.catalog))
     if options.calls:
-        servers = _tried(servers, found, way)
+        servers = _tried(servers, found, options.permissions, way)
     return servers, variables
 
 
@@ -249,16 +249,25 @@ def _drafts(found: CatalogRead, permissions: CallOptions, names: UniqueNames, su
     return drafts_of(found.catalog, permitted, names, hide, suffix)
 
 
-def _tried(servers: list[FirstServer], found: list[CatalogRead], way: EntryOptions) -> list[FirstServer]:
+def _tried(
+    servers: list[FirstServer], found: list[CatalogRead], permissions: CallOptions, way: EntryOptions
+) -> list[FirstServer]:
     """Try the tests of live servers; the calls are announced first."""
+    from mcproof.probing.permission import permissions_of
     from mcproof.testing.suites.drafts import TrialServer, try_drafts
     from mcproof.testing.suites.runner import RunOptions
 
     live = [at for at, read in enumerate(found) if read.source.server is not None and read.catalog is not None]
     on_trial = [
-        TrialServer(servers[at].name, server, servers[at].drafts)
+        TrialServer(
+            servers[at].name,
+            server,
+            servers[at].drafts,
+            catalog,
+            permissions_of(catalog, allow=permissions.allow, deny=permissions.deny),
+        )
         for at in live
-        if (server := found[at].source.server) is not None
+        if (server := found[at].source.server) is not None and (catalog := found[at].catalog) is not None
     ]
     for trial in on_trial:
         _tell_calls(trial.drafts, "" if len(servers) == 1 else f"{trial.name}: ")

@@ -31,7 +31,6 @@ from mcproof.probing.attacks.cases import (
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
 from mcproof.probing.calls import GRACE, Called, CallPlan, Campaign, Job, Progress, in_silence, run
-from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.outcomes import Failure, ProbeResult
 from mcproof.probing.probes.blame import Sender
@@ -142,19 +141,14 @@ class ToolAttacker:
         return self._traps.filled(arguments, self._traps.new_token())
 
     async def _valid_call(self, sender: Sender) -> dict[str, Any] | None:
-        """The arguments of a call that the tool accepts, or else of a valid one: the smallest, then the fullest."""
-        schema = self.tool.schema if self.tool.schema is not None else {}
-        smallest = self._given if self._given is not None else valid_arguments(schema).value
-        if smallest is None or self._given is not None:
-            return smallest
-        response = await self._call(sender, smallest, None)
+        """The arguments of a valid call: those that are known to work, or else the smallest."""
+        if self._given is not None:
+            return self._given
+        smallest = valid_arguments(self.tool.schema if self.tool.schema is not None else {}).value
+        response = None if smallest is None else await self._call(sender, smallest, None)
         if response is not None and response.outcome in SERVER_LOST:
             self.stopped = "the valid call already crashes or hangs"
             return None
-        # A schema may not declare what a tool needs, so the fullest call is tried as well.
-        if response is not None and response.outcome == "rejected" and (fuller := fuller_arguments(schema)) is not None:
-            response = await self._call(sender, fuller, None)
-            return fuller if response is not None and response.outcome == "accepted" else smallest
         return smallest
 
     async def _call(self, sender: Sender, arguments: dict[str, Any], case: HostileCase | None) -> Response | None:

@@ -119,6 +119,17 @@ _DATE_FORMATS = {
 _DATE_FORMAT = re.compile("|".join(_DATE_FORMATS), re.IGNORECASE)
 
 
+def example_in(text: str) -> str | None:
+    """A value that a text gives as an example, or one of a format that it names."""
+    text = text[:_MAX_DESCRIPTION]
+    if (example := _QUOTED_EXAMPLE.search(text)) is not None:
+        return example[2]
+    if (date := _DATE_FORMAT.search(text)) is not None:
+        return _DATE_FORMATS[date[0].upper()]
+    bare = _BARE_EXAMPLE.search(text)
+    return None if bare is None else bare[1]
+
+
 class _Mergeable:
     def copy(self) -> Self:
         """Copy these constraints, so that the copy can be narrowed independently."""
@@ -405,13 +416,8 @@ class ValueConstraints(_Mergeable):
         description = schema.get("description")
         # What an author quotes is likely to exist on the server, so a call with it is more likely to succeed.
         if not self.examples and schema.get("type") == "string" and type(description) is str:
-            described = description[:_MAX_DESCRIPTION]
-            if (example := _QUOTED_EXAMPLE.search(described)) is not None:
-                self.examples.append(example[2])
-            elif (date := _DATE_FORMAT.search(described)) is not None:
-                self.examples.append(_DATE_FORMATS[date[0].upper()])
-            elif (example := _BARE_EXAMPLE.search(described)) is not None:
-                self.examples.append(example[1])
+            example = example_in(description)
+            self.examples += [] if example is None else [example]
 
     def forbid_all(self) -> None:
         """Allow no value, as the schema `false` does."""

@@ -245,6 +245,13 @@ class ValueBuilder:
             return None
         return SizedValue(properties, size)
 
+    def of_property(self, name: str) -> Any:
+        """A small value of a property of the root; any text if it has none."""
+        for constraints in self.resolver.alternatives(self.root):
+            if (sized := self._named(name, constraints.object.property_schemas(name))) is not None:
+                return sized.value
+        return "a"
+
     def _named(self, name: str, schemas: Schemas) -> SizedValue | None:
         """A small value of a property: what its name asks for where any text is valid, and a list with one item."""
         smallest = self.smallest(schemas)

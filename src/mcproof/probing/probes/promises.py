@@ -356,4 +356,6 @@ PROBES = (
         params={"uri": NO_SUCH_URI},
     ),
 )
-NAMES = tuple(probe.name for probe in PROBES)
+NO_ARGUMENTS = "no_arguments"
+"""The probe that leaves out `arguments`, which the protocol allows; it needs a tool without required ones."""
+NAMES = (*(probe.name for probe in PROBES), NO_ARGUMENTS)

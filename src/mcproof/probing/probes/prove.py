@@ -7,7 +7,7 @@ Why proven means all: docs/decisions/0033-proven-means-all.md.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.console import plural
 from mcproof.core.errors import Untested
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.generation.violations import Promise
     from mcproof.probing.permission import Permission
 
@@ -207,6 +208,21 @@ class Proof(NamedTuple):
     called: Called
     probes: list[ProbeResult]
     matrix: list[Cell]
+    arguments: dict[str, dict[str, Any]]
+    """Arguments that tools accepted, by tool, where they are not the generated ones."""
+
+
+def working_arguments(
+    catalog: Catalog, server: OpenServer, calls: CallPlan, progress: Progress
+) -> dict[str, dict[str, Any]]:
+    """Arguments that tools accept which refuse the generated ones, by tool; and those of the user."""
+    tried = [
+        permission
+        for permission in calls.permissions
+        if not permission.is_forced and permission.tool.name not in calls.arguments
+    ]
+    plan = ProbePlan(calls._replace(permissions=tried), [], explores=False, size=0)
+    return {**prove(catalog, server, plan, progress).arguments, **calls.arguments}
 
 
 def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Progress) -> Proof:
@@ -248,7 +264,7 @@ class _Evidence:
         item_probes = self._item_probes()  # which also stores the failures
         stored, untested = list(self._stored.values()), list(self._untested())
         called = Called(item_probes, stored, untested, self._probing.incomplete, self._probing.was_cut)
-        return Proof(called, results, matrix)
+        return Proof(called, results, matrix, self._probing.found)
 
     def _sent_to(self, item: Item) -> list[SentProbe]:
         return self._of_item.get(id(item), [])

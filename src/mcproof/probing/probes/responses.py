@@ -293,6 +293,13 @@ _TRANSIENT = re.compile(
 )
 """Words of a server that would refuse any call at this moment."""
 
+_UNAUTHORIZED = re.compile(
+    r"api[ _-]?(?:key|token)|access token|credentials?\b|unauthori[sz]ed|not (?:authenticated|logged in|connected)"
+    r"|log ?in\b|permission denied|(?:http|status|error)(?: code)?:? ?40[13]\b",
+    re.IGNORECASE,
+)
+"""Words of a server that lacks what only its operator can give."""
+
 
 class SeenResponse(NamedTuple):
     """What was seen of one response."""
@@ -359,6 +366,12 @@ def showing(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> 
     if seen.words == valid.words:
         return "nothing"
     return "refused" if _speaks(seen, case, valid) else "nothing"
+
+
+def is_elsewhere(seen: SeenResponse) -> bool:
+    """Whether a refusal has nothing to do with the arguments, so that others would get the same one."""
+    is_other = _ELSEWHERE.search(seen.words) or _TRANSIENT.search(seen.words) or _UNAUTHORIZED.search(seen.words)
+    return is_other is not None and _VALIDATION.search(seen.words) is None
 
 
 def is_doubtful(seen: SeenResponse, case: ProbeCase) -> bool:

@@ -18,17 +18,21 @@ from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import SERVER_LOST, Outcome
-from mcproof.core.observations.responses import OutputContract
+from mcproof.core.observations.responses import OutputContract, error_text, secret_in
+from mcproof.core.schema.validation import Oracle
 from mcproof.probing.calls import Campaign, Incomplete, Job, Progress, WorkerPool, in_silence
+from mcproof.probing.generation.asked import asked_for
 from mcproof.probing.generation.cases import fuller_arguments
+from mcproof.probing.generation.known import Fact, KnownValues, facts_in
+from mcproof.probing.generation.values import ValueBuilder
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
 from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, checks_of_tool
 from mcproof.probing.probes.promises import ProtocolProbe, probes_of_promises
-from mcproof.probing.probes.responses import SeenResponse, is_doubtful, seen_response
+from mcproof.probing.probes.responses import SeenResponse, is_doubtful, is_elsewhere, seen_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item, Tool
@@ -47,6 +51,8 @@ SPAN = 8
 """How many cases of a tool a worker takes at once."""
 MOST_CRASHES, MOST_HANGS = 5, 3
 """After how many crashes or hangs a tool is not called any more."""
+MOST_VALID = 4
+"""How many valid calls of a tool are tried until one works."""
 
 
 class SentProbe(NamedTuple):
@@ -70,7 +76,13 @@ class ToolRun:
         self.tool = permission.tool
         self.probes = probes
         self.output = OutputContract(self.tool.fields.get("outputSchema"))
+        self.smallest = probes.baseline.arguments if probes.baseline is not None else None
+        """The arguments of the smallest valid call."""
         self.valid: list[SentProbe] = []
+        self.answer = ""
+        """The words of the response to the last valid call."""
+        self.facts: list[Fact] = []
+        """What that response tells about arguments of other tools."""
         self.sent: dict[int, SentProbe] = {}
         """The cases that were sent, by their position."""
         self.slices_left = 0
@@ -86,6 +98,18 @@ class ToolRun:
         slices = [CaseSpan(self, positions[at : at + SPAN]) for at in range(0, len(positions), SPAN)]
         self.slices_left = len(slices)
         return slices
+
+    @property
+    def wants_another(self) -> bool:
+        """Whether the last valid call was refused for a reason that other arguments may not have."""
+        last = self.valid[-1].seen if self.valid else None
+        return (
+            last is not None
+            and len(self.valid) < MOST_VALID
+            and last.is_refusal
+            and not last.asks
+            and not is_elsewhere(last)
+        )
 
     def is_superfluous(self, position: int) -> bool:
         """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
@@ -148,6 +172,9 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         self._server_probes: list[SentProbe] = []
         self._runs: dict[int, ToolRun] = {}
         self._waiting: deque[Permission] = deque()
+        self._later: list[Permission] = []
+        """The tools whose next valid call waits for what the calls under way return."""
+        self._known = KnownValues()
         self._ranges: deque[CaseSpan] = deque()
         checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
         self._total = sum(permission.is_granted for permission in plan.calls.permissions) + checks
@@ -207,11 +234,13 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
     async def _send_all(self) -> None:
         """Send everything; the session stays open."""
         granted = [permission for permission in self._calls.permissions if permission.is_granted]
-        self._waiting.extend(permission for permission in granted if not permission.is_forced)
+        self._later = [permission for permission in granted if not permission.is_forced]
         forced = [permission for permission in granted if permission.is_forced]
         try:
             # First and alone: they use connections of their own, and a server may end with them.
             await self._in_time(self._probe_server)
+            self._waiting.extend(permission for permission in self._later if not _required(permission.tool))
+            self._later = [permission for permission in self._later if _required(permission.tool)]
             await all_of(*self._pool.jobs(self._work))
             # Tools that may change something come last, when all others have been judged on an untouched server.
             if forced and not self.trouble:
@@ -254,7 +283,23 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             if probe.name in self._plan.checks and not self._limit.is_over():
                 self._server_probes.append(await self._protocol_probe(sender, server, probe))
                 self._step(probe.name)
+        if promises.NO_ARGUMENTS in self._plan.checks and not self._limit.is_over():
+            self._server_probes.append(await self._call_without_arguments(sender))
+            self._step(promises.NO_ARGUMENTS)
         await sender.check()
+
+    async def _call_without_arguments(self, sender: Sender) -> SentProbe:
+        """Call a tool that accepts an empty object without `arguments`, which the protocol makes optional."""
+        server, probe = self._catalog.server, promises.NO_ARGUMENTS
+        tool = next((permission.tool for permission in self._later if not _required(permission.tool)), None)
+        if tool is None:
+            return SentProbe(server, SkippedProbe(probe, "no tool that only reads has no required argument", False))
+        params: dict[str, Any] = {"name": tool.name}
+        case = ProbeCase(probe, f"a call of `{tool.name}` without `arguments`", "success", params)
+        empty = await self._send(sender, tool, case, {**params, "arguments": {}})
+        if empty.seen is None or not empty.seen.is_success:
+            return SentProbe(server, SkippedProbe(probe, f"`{tool.name}` does not accept an empty object", False))
+        return (await self._send(sender, tool, case, params))._replace(item=server)
 
     async def _protocol_probe(self, sender: Sender, server: Item, probe: ProtocolProbe) -> SentProbe:
         connection = await self._session.connection()
@@ -346,13 +391,28 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         return is_end
 
     def _take(self) -> Permission | CaseSpan | None:
-        """The next piece of work: cases of a tool, or else another tool, whose valid call leads to its cases."""
-        if self._ranges:
-            return self._ranges.popleft()
-        if self._waiting:
+        """The next piece of work: the valid call of a tool, or else cases of one whose valid calls are done."""
+        if not self._waiting and not self._under_way:
+            self._start_round()
+        # Tools that may change something are called one after the other.
+        if self._waiting and not (self._ranges and self._waiting[0].is_forced):
             self._under_way += 1
             return self._waiting.popleft()
-        return None
+        return self._ranges.popleft() if self._ranges else None
+
+    def _start_round(self) -> None:
+        """Let the tools be called that wait for what others returned; in the order of the catalog, to be the same."""
+        for run in self._runs.values():
+            self._known.add([fact for fact in run.facts if self._may_be_sent(fact.value)])
+            run.facts = []
+        places = {id(permission): place for place, permission in enumerate(self._calls.permissions)}
+        self._waiting.extend(sorted(self._later, key=lambda permission: places[id(permission)]))
+        self._later = []
+
+    def _may_be_sent(self, value: str | int) -> bool:
+        """Whether a value that a tool returned may become an argument, which reports show: not a secret."""
+        text = str(value)
+        return self.redacted(text) == text and secret_in(text) is None
 
     async def _do(self, work: Permission | CaseSpan, sender: Sender) -> None:
         if isinstance(work, CaseSpan):
@@ -410,35 +470,79 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         )
 
     async def _send_baseline(self, permission: Permission, sender: Sender) -> None:
-        """Send the smallest valid call, and the fullest if that is rejected: a schema may not declare what is needed.
-
-        The cases are derived from the call that was accepted.
-        """
+        """Send the next valid call of a tool; once one is accepted, or none is left, its cases are derived from it."""
         tool = permission.tool
-        run = self._runs[id(tool)] = ToolRun(permission, self._probes(tool))
-        self.tool_probes[id(tool)] = run.probes
+        run = self._runs.get(id(tool))
+        if run is None:
+            run = self._runs[id(tool)] = ToolRun(permission, self._probes(tool))
+            self.tool_probes[id(tool)] = run.probes
+        case = self._valid_call(run)
+        if case is not None:
+            run.valid.append(await self._call(sender, run, case))
+            if run.wants_another:
+                if not permission.is_forced:
+                    self._later.append(permission)
+                elif not self._limit.is_over():
+                    await self._send_baseline(permission, sender)
+                return
+        self._derive_cases(run)
+
+    def _valid_call(self, run: ToolRun) -> ProbeCase | None:
+        """The next valid call to try, which was not sent before; None if there is none."""
         baseline = run.probes.baseline
-        if baseline is not None:
-            run.valid.append(await self._call(sender, run, baseline))
-            smallest = run.valid[0].seen
-            is_rejected = smallest is not None and smallest.outcome == "rejected" and not smallest.asks
-            # Arguments from the user are not replaced: they may be all that the server accepts.
-            if is_rejected and tool.name not in self._calls.arguments:
-                await self._send_fullest(run, baseline, sender)
+        if baseline is None or (run.valid and run.tool.name in self._calls.arguments):
+            return None  # arguments from the user are not replaced: they may be all that the server accepts
+        if run.tool.name in self._calls.arguments:
+            return baseline
+        sent = [valid.case.arguments for valid in run.valid if isinstance(valid.case, ProbeCase)]
+        for description, arguments in self._valid_arguments(run, baseline.arguments, sent):
+            if arguments not in sent:
+                return baseline._replace(description=description, arguments=arguments)
+        return None
+
+    def _valid_arguments(
+        self, run: ToolRun, smallest: dict[str, Any], sent: list[dict[str, Any]]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Valid arguments, those that are most likely to work first."""
+        schema = run.tool.schema if run.tool.schema is not None else {}
+        oracle = Oracle(schema)
+        if sent:
+            builder = ValueBuilder(schema, oracle)
+            changed = asked_for(schema, sent[-1], run.answer, builder.of_property, oracle.accepts)
+            if changed is not None:
+                yield "a valid call as the refusal asks for", changed
+        if not run.permission.is_forced:  # what may change something does not get the id of what exists
+            known = self._known.fill(run.tool.name, schema, smallest, oracle.accepts)
+            if known != smallest:
+                yield "a valid call with values that other tools returned", known
+        yield "a valid call", smallest
+        if (fullest := fuller_arguments(schema)) is not None:
+            yield "a valid call with every argument", fullest
+
+    def _derive_cases(self, run: ToolRun) -> None:
+        """Derive the cases of a tool from its last valid call, unless that ended the server."""
+        last = run.valid[-1] if run.valid else None
+        if last is not None and isinstance(last.case, ProbeCase) and last.seen is not None:
+            is_other = run.probes.baseline is not None and last.case.arguments != run.probes.baseline.arguments
+            if is_other and last.seen.outcome in ("accepted", "rejected"):
+                run.probes = self.tool_probes[id(run.tool)] = self._probes(run.tool, last.case.arguments)
         ranges = run.slices()
         self._ranges.extend(ranges)
         if not ranges:
             self._finish(run)
 
-    async def _send_fullest(self, run: ToolRun, baseline: ProbeCase, sender: Sender) -> None:
-        fuller = fuller_arguments(run.tool.schema if run.tool.schema is not None else {})
-        if fuller is None:
-            return
-        case = baseline._replace(description="a valid call with every argument", arguments=fuller)
-        run.valid.append(await self._call(sender, run, case))
-        fullest = run.valid[-1].seen
-        if fullest is not None and fullest.outcome == "accepted":
-            run.probes = self.tool_probes[id(run.tool)] = self._probes(run.tool, fuller)
+    @property
+    def found(self) -> dict[str, dict[str, Any]]:
+        """The arguments that tools accepted, by tool, unless they are those that are generated first."""
+        return {
+            run.tool.name: valid.case.arguments
+            for run in self._runs.values()
+            for valid in run.valid
+            if isinstance(valid.case, ProbeCase)
+            and valid.case.arguments != run.smallest
+            and valid.seen is not None
+            and valid.seen.is_success
+        }
 
     async def _call(self, sender: Sender, run: ToolRun, case: ProbeCase) -> SentProbe:
         """Call a tool with the arguments of a case."""
@@ -452,6 +556,10 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         number, response = await sender.send(method, params)
         self._now = item.name
         self._count_call()
+        run = self._runs.get(id(item))
+        if run is not None and response is not None and response.message is not None and case.probe == "baseline":
+            run.answer = error_text(response.message.envelope)
+            run.facts = [] if response.outcome == "rejected" else facts_in(run.tool.name, response.result)
         seen = None if response is None else self._observed(item, case, response, method)
         return SentProbe(
             item=item,
@@ -469,3 +577,8 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             output = run.output if run is not None else OutputContract(item.fields.get("outputSchema"))
         seen = seen_response(response, case.sent_arguments(), self._catalog.protocol, output, self._secrets)
         return seen._replace(asks=self.redacted(seen.asks)) if seen.asks else seen
+
+
+def _required(tool: Tool) -> bool:
+    """Whether a tool needs arguments."""
+    return bool(tool.schema and tool.schema.get("required"))

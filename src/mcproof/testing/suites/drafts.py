@@ -6,16 +6,23 @@ Why the first suite passes: docs/decisions/0007-first-suite-is-green.md.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcproof.client.capture import OpenServer
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
+from mcproof.client.errors import ConnectError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import UnwritableError, scalar, to_yaml
+from mcproof.probing.calls import CallPlan, in_silence
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.permission import HOW_TO_ALLOW, Permission
 from mcproof.probing.probes.cases import ProbeCase, checks_of_tool
+from mcproof.probing.probes.prove import working_arguments
 from mcproof.testing.suites.execute import UNMARKED_ERROR
 from mcproof.testing.suites.model import METHODS, NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
 from mcproof.testing.suites.new_suite import EntryOptions, UniqueNames, milliseconds
@@ -233,6 +240,8 @@ def with_results(draft: Draft, call: str, probes: Iterable[tuple[str, str]], pat
 
 _ROUNDS = 3
 """How often probes are sent; each round leaves out the probes that failed before."""
+_LONGEST_SEARCH = 60.0
+"""Seconds in which valid calls of all tools are looked for."""
 _NOWHERE = SuiteLocation("", 1, 1)
 
 
@@ -242,6 +251,8 @@ class TrialServer(NamedTuple):
     name: str
     endpoint: Endpoint
     drafts: list[Draft]
+    catalog: Catalog
+    permissions: list[Permission]
 
 
 def try_drafts(
@@ -251,7 +262,7 @@ def try_drafts(
     progress: Callable[[int, int, str], None],
 ) -> list[list[Draft]]:
     """Return the drafts of each server with trial results. Raises KeyboardInterrupt."""
-    tried = [list(server.drafts) for server in servers]
+    tried = [_with_working_arguments(server, options) for server in servers]
     remaining = [(at, number) for at, server in enumerate(servers) for number in range(len(server.drafts))]
     secrets = tuple(secret for server in servers for secret in server.endpoint.secrets)
     entries = {server.name: _entry(server, options) for server in servers}
@@ -284,6 +295,30 @@ def try_drafts(
         if not remaining:
             break
     return tried
+
+
+def _with_working_arguments(trial: TrialServer, options: EntryOptions) -> list[Draft]:
+    """Return the drafts of a server, with arguments that it accepts where it refuses the generated ones."""
+    limits = Limits()
+    if options.timeout is not None:
+        limits = limits._replace(request=options.timeout)
+    if options.start_timeout is not None:
+        limits = limits._replace(start=options.start_timeout)
+    working: dict[str, dict[str, Any]] = {}
+    with (
+        suppress(ConnectError),
+        OpenServer(trial.endpoint, ConnectOptions(limits, options.protocol), limits.request) as server,
+    ):
+        plan = CallPlan(trial.permissions, {}, limits.request, seconds=_LONGEST_SEARCH)
+        working = working_arguments(trial.catalog, server, plan, in_silence)
+        if server.is_interrupted:
+            raise KeyboardInterrupt
+    return [
+        draft._replace(arguments=working[draft.subject], is_generated=False)
+        if draft.block == "tools" and draft.is_active and draft.subject in working
+        else draft
+        for draft in trial.drafts
+    ]
 
 
 def _entry(trial: TrialServer, options: EntryOptions) -> ServerEntry:

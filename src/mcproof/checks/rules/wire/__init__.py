@@ -175,6 +175,21 @@ def empty_version(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("reports an empty version", near=f"{catalog.server_info_pointer}/version")
 
 
+@rule(Catalog, "WIR-036", ruleset="wire", name="initialize-incomplete", severity="error", category="protocol")
+def initialize_incomplete(catalog: Catalog) -> Iterator[Problem]:
+    """The response to `initialize` has no `capabilities`, or no `serverInfo`.
+
+    Why: both are required; the official SDKs for Python and TypeScript refuse such a server.
+    Fix: return both: `capabilities` lists what the server offers, `serverInfo` has its name and version.
+    """
+    introduction = catalog.server.fields.get("initialize")
+    if catalog.connection is None or not isinstance(introduction, dict):
+        return
+    missing = [f"`{name}`" for name in ("capabilities", "serverInfo") if not isinstance(introduction.get(name), dict)]
+    if missing:
+        yield Problem(f"responds to `initialize` without {' and '.join(missing)}", near="/initialize")
+
+
 def _by_kind(connection: ObservedConnection, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
     """One problem for each kind of anomaly, with count and evidence."""
     for kind, words in kinds.items():

@@ -286,6 +286,18 @@ def ping_not_served(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(f"refuses `ping`: {record.response}", evidence=evidence_of(record))
 
 
+@probe_rule("WIR-037", name="arguments-demanded", severity="warning", category="protocol")
+def arguments_demanded(probes: ItemProbes) -> Iterator[Problem]:
+    """A tool that needs no argument accepts a call with an empty object, but not one without `arguments`.
+
+    Why: the protocol makes `arguments` optional; clients may leave it out where there is nothing to pass.
+    Fix: take missing `arguments` for an empty object.
+    """
+    for record in probes.records:
+        if record.probe == "no_arguments" and record.outcome == "rejected":
+            yield Problem(f"refuses {record.description}: {record.response}", evidence=evidence_of(record))
+
+
 @probe_rule("WIR-027", name="version-not-negotiated", category="protocol")
 def version(probes: ItemProbes) -> Iterator[Problem]:
     """An unknown protocol revision is accepted, or rejected without an alternative.
