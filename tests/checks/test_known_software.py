@@ -110,14 +110,69 @@ def test_the_package_of_a_capture_comes_before_what_the_server_reports() -> None
     assert hits(known_software(catalog({"command": ["uvx", "mcp-server-git==2025.12.18"]}))) == ["CVE-2026-27735"]
 
 
-def test_an_advisory_about_http_concerns_servers_that_may_be_served_so() -> None:
+def test_an_advisory_about_http_is_judged_where_the_transport_is_known() -> None:
     server = {"registry": "pypi", "package": "mcp-pinot-server", "version": "2.3.0"}
-    (unknown,) = advisory_hits(known_software(catalog(server)), "server")
-    assert not unknown.is_certain
-    url = known_software(catalog(server), endpoint=UrlEndpoint("https://host/mcp", {}))
-    (certain,) = advisory_hits(url, "server")
-    assert certain.is_certain
-    assert hits(started("python x.py", catalog(server))) == []
+    unknown = known_software(catalog(server))
+    assert hits(unknown) == []
+    assert unknown.unobserved["TRU-401"].endswith("applies only if the server is served over HTTP")
+    assert hits(known_software(catalog(server), endpoint=UrlEndpoint("https://host/mcp", {}))) == ["CVE-2026-49257"]
+    over_stdio = started("python x.py", catalog(server))
+    assert hits(over_stdio) == []
+    assert "TRU-401" not in over_stdio.unobserved
+
+
+NODE_SDK = {"registry": "npm", "package": "@modelcontextprotocol/sdk"}
+DISPATCHER = "CVE-2026-0621"
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ({"resourceTemplates": [{"uriTemplate": "files://{/path*}"}]}, [DISPATCHER]),
+        ({"resourceTemplates": [{"uriTemplate": "files://{?tags*}"}, {"uriTemplate": "a://{b}"}]}, [DISPATCHER]),
+        ({"resourceTemplates": [{"uriTemplate": "files://{path}"}]}, []),
+        ({"resourceTemplates": []}, []),
+        ({"initialize": {"capabilities": {"tools": {}}}}, []),
+        ({}, None),
+        ({"initialize": {"capabilities": {"resources": {}}}}, None),
+    ],
+)
+def test_an_advisory_about_templates_needs_one_with_an_exploded_variable(
+    listed: dict[str, Any], expected: list[str] | None
+) -> None:
+    document = {"server": {**NODE_SDK, "version": "1.21.2", "command": ["x"]}, "tools": [{"name": "a"}], **listed}
+    software = known_software(read_snapshot(json.dumps(document).encode(), "case.json"))
+    assert hits(software, "framework") == (expected or [])
+    assert (DISPATCHER in software.unobserved.get("TRU-402", "")) == (expected is None)
+
+
+@pytest.mark.parametrize(("version", "expected"), [("1.2.0", []), ("1.3.0", [DISPATCHER]), ("1.25.2", [])])
+def test_an_advisory_about_a_part_begins_with_the_version_that_has_it(version: str, expected: list[str]) -> None:
+    document: dict[str, Any] = {"server": {**NODE_SDK, "version": version, "command": ["x"]}, "tools": []}
+    document["resourceTemplates"] = [{"uriTemplate": "files://{/path*}"}]
+    assert hits(known_software(read_snapshot(json.dumps(document).encode(), "case.json")), "framework") == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("mcp = FastMCP.from_openapi(spec, client)\n", ["CVE-2026-32871"]),
+        ("mcp = FastMCP('a', auth=GitHubProvider())\n", []),
+        ("mcp = FastMCP('a')\n", []),
+    ],
+)
+def test_an_advisory_about_a_part_of_a_framework_needs_source_that_uses_it(
+    tmp_path: Path, code: str, expected: list[str]
+) -> None:
+    write(tmp_path, requirements__txt="fastmcp==2.14.7\n")
+    (tmp_path / "server.py").write_text(code)
+    software = started("no-such-python server.py", directory=str(tmp_path))
+    assert hits(software, "framework") == expected
+    assert "CVE-2026-32871" not in software.unobserved.get("TRU-402", "")
+    (tmp_path / "server.py").rename(tmp_path / "server.txt")
+    unknown = known_software(catalog(), source=str(tmp_path))
+    assert hits(unknown, "framework") == []
+    assert "generated from an OpenAPI document" in unknown.unobserved["TRU-402"]
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -164,12 +219,12 @@ def test_a_project_pins_its_frameworks(tmp_path: Path, files: dict[str, str], ex
 
 
 def test_a_file_belongs_to_the_project_around_it(tmp_path: Path) -> None:
-    write(tmp_path, uv__lock='name = "mcp"\nversion = "1.9.0"\n')
+    write(tmp_path, uv__lock='name = "mcp"\nversion = "1.9.3"\n')
     folder = tmp_path / "src" / "server"
     folder.mkdir(parents=True)
     (folder / "main.py").write_text("")
     software = known_software(catalog(), source=str(folder / "main.py"))
-    assert "CVE-2025-66416" in hits(software, "framework")
+    assert hits(software, "framework") == ["CVE-2025-53366"]
     (tmp_path / "src" / ".git").mkdir()
     assert project_packages(str(folder)) == []
 
@@ -272,6 +327,23 @@ def test_a_program_in_node_modules_belongs_to_its_package(modules: Path, command
     expected = [("@modelcontextprotocol/sdk", "1.10.0"), ("mcp-remote", "0.1.14")]
     assert sorted((each.name, each.version) for each in software.packages) == expected
     assert "CVE-2025-6514" in hits(software)
+
+
+@pytest.mark.parametrize(
+    ("imported", "expected"),
+    [('import { FastMCP } from "fastmcp";', "1.32.2"), ('import "@modelcontextprotocol/sdk"', "1.10.0")],
+)
+def test_the_sdk_is_the_one_that_is_imported(modules: Path, imported: str, expected: str) -> None:
+    folder = modules / "node_modules"
+    (folder / "mcp-remote" / "dist" / "proxy.js").write_text(imported)
+    dependencies = {"fastmcp": "^3.0.0", **SDK["dependencies"]}
+    package = {"name": "mcp-remote", "version": "0.1.14", "dependencies": dependencies}
+    (folder / "mcp-remote" / "package.json").write_text(json.dumps(package))
+    nested = folder / "fastmcp" / "node_modules" / "@modelcontextprotocol" / "sdk"
+    nested.mkdir(parents=True)
+    (folder / "fastmcp" / "package.json").write_text(json.dumps({"name": "fastmcp", "version": "3.0.0", **SDK}))
+    (nested / "package.json").write_text(json.dumps({"version": "1.32.2"}))
+    assert ("@modelcontextprotocol/sdk", expected) in known("node_modules/.bin/mcp-remote", modules)
 
 
 @pytest.mark.parametrize(

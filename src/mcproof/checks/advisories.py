@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal
 
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
-from mcproof.core.catalog.model import Catalog
+from mcproof.core.catalog.model import Catalog, unread_lists
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import KnownPackage, KnownSoftware
 from mcproof.source.packages.versions import command_packages, in_range, normalized
@@ -41,9 +42,10 @@ class Advisory(NamedTuple):
     """The kind of vulnerability, such as `SSRF`."""
     summary: str
     needs: list[str]
-    """What must be the case: `http` (the server is served over HTTP), `windows`."""
+    """What must be the case: `http`, `windows`, `exploded-template`, `code:` with an expression that the server's own
+    source must match, `undecided` for what neither a catalog nor source shows."""
     when: str
-    """What else must be the case, in words; empty if nothing."""
+    """The words for what must be the case besides `http` and `windows`; empty if nothing."""
     blocks: bool
     """Whether it blocks a server that it certainly applies to."""
     reference: str
@@ -69,18 +71,11 @@ def advisory_table() -> AdvisoryTable:
 
 
 class AdvisoryHit(NamedTuple):
-    """An advisory that applies, or may apply, to a package of a server."""
+    """An advisory about the version of a package of a server."""
 
     advisory: Advisory
     package: KnownPackage
     version: str
-    is_certain: bool
-    """Whether it applies whatever is unknown."""
-
-    @property
-    def condition(self) -> str:
-        """What must be the case for it to apply, in words; empty if nothing."""
-        return "" if self.is_certain else conditions(self.advisory)
 
 
 _NEEDS = {"http": "the server is served over HTTP", "windows": "it runs on Windows"}
@@ -88,11 +83,17 @@ _NEEDS = {"http": "the server is served over HTTP", "windows": "it runs on Windo
 
 def conditions(advisory: Advisory) -> str:
     """Return what must be the case for an advisory to apply, in words; empty if nothing."""
-    return " and ".join([*(_NEEDS[each] for each in advisory.needs), *([advisory.when] if advisory.when else [])])
+    needs = [_NEEDS[need] for need in advisory.needs if need in _NEEDS]
+    return " and ".join([*needs, *([advisory.when] if advisory.when else [])])
 
 
 def advisory_hits(software: KnownSoftware, role: str) -> Iterator[AdvisoryHit]:
-    """Yield the advisories of a role that apply or may apply to what is known of a server."""
+    """Yield the advisories of a role that apply to a server, whatever is unknown of it."""
+    return (hit for hit in _listed(software, role) if all(software.meets(need) for need in hit.advisory.needs))
+
+
+def _listed(software: KnownSoftware, role: str) -> Iterator[AdvisoryHit]:
+    """Yield the advisories of a role about the versions of a server, unless it is known that they do not apply."""
     for advisory in advisory_table().advisories:
         if advisory.role != role or any(software.meets(need) is False for need in advisory.needs):
             continue
@@ -100,8 +101,7 @@ def advisory_hits(software: KnownSoftware, role: str) -> Iterator[AdvisoryHit]:
             if (package.ecosystem, package.name) != (advisory.ecosystem, advisory.package) or package.version is None:
                 continue
             if in_range(package.version, advisory.vulnerable, advisory.ecosystem):
-                is_certain = not advisory.when and all(software.meets(need) for need in advisory.needs)
-                yield AdvisoryHit(advisory, package, package.version, is_certain)
+                yield AdvisoryHit(advisory, package, package.version)
 
 
 def packages_of(role: str) -> set[tuple[str, str]]:
@@ -109,6 +109,7 @@ def packages_of(role: str) -> set[tuple[str, str]]:
     return {(each.ecosystem, each.package) for each in advisory_table().advisories if each.role == role}
 
 
+_ROLES = ("server", "framework")
 _ECOSYSTEMS = {"pypi": "pypi", "pip": "pypi", "npm": "npm"}
 KNOWN_ADVISORY, VULNERABLE_FRAMEWORK = "TRU-401", "TRU-402"
 LISTED_SERVER = "serverInfo_not_in_known_advisory_list"
@@ -138,7 +139,46 @@ def known_software(catalog: Catalog, *, endpoint: Endpoint | None = None, source
         transport=_transport(catalog, endpoint),
         platform=_platform(endpoint),
     )
+    software = software._replace(circumstances=_circumstances(software, catalog, endpoint, source))
     return software._replace(unobserved=_unobserved(software))
+
+
+def _circumstances(
+    software: KnownSoftware, catalog: Catalog, endpoint: Endpoint | None, source: str | None
+) -> dict[str, bool]:
+    """Return which needs of the listed advisories are met, where the catalog or the source shows it."""
+    from mcproof.source.packages.installed import source_of_command
+    from mcproof.source.packages.projects import mentions
+
+    found = {}
+    for need in {need for role in _ROLES for hit in _listed(software, role) for need in hit.advisory.needs}:
+        kind, _, expression = need.partition(":")
+        is_met = None
+        if kind == "exploded-template":
+            is_met = _has_exploded_template(catalog)
+        elif kind == "code":
+            if source is None and isinstance(endpoint, CommandEndpoint):
+                source = source_of_command(endpoint.words, endpoint.directory)
+            is_met = None if source is None else mentions(source, expression)
+        if is_met is not None:
+            found[need] = is_met
+    return found
+
+
+_EXPLODED = re.compile(r"\{[^{}]*\*[^{}]*\}")
+
+
+def _has_exploded_template(catalog: Catalog) -> bool | None:
+    """Whether a resource template has a variable such as `{/path*}`; None if the templates were not read."""
+    uris = [template.fields.get("uriTemplate") for template in catalog.templates]
+    if any(isinstance(uri, str) and _EXPLODED.search(uri) for uri in uris):
+        return True
+    if "resourceTemplates" in unread_lists(catalog):
+        return None
+    is_listed = "resourceTemplates" in catalog.server.fields or "resources" not in (
+        catalog.capabilities or ["resources"]
+    )
+    return False if is_listed else None
 
 
 def _text(value: Any) -> str:
@@ -215,12 +255,23 @@ def _unobserved(software: KnownSoftware) -> dict[str, str]:
     why = f"the version of {', '.join(open_versions)} is unknown" if open_versions else ""
     unobserved = {}
     if not any(advisory_hits(software, "server")):
+        why = why or _undecided(software, "server")
         is_packaged = any(each.version is not None for each in of_server)
         if why or not is_packaged:
             unobserved[KNOWN_ADVISORY] = why or "the package and the version of the server are unknown"
         is_reported = bool(software.server_name and software.server_version)
         if why or not (is_packaged or is_reported):
             unobserved[LISTED_SERVER] = why or "the name and the version of the server are unknown"
-    if not any(advisory_hits(software, "framework")) and not any(each.version is not None for each in of_framework):
-        unobserved[VULNERABLE_FRAMEWORK] = "the version of the framework is unknown"
+    if not any(advisory_hits(software, "framework")):
+        why = _undecided(software, "framework")
+        if why or not any(each.version is not None for each in of_framework):
+            unobserved[VULNERABLE_FRAMEWORK] = why or "the version of the framework is unknown"
     return unobserved
+
+
+def _undecided(software: KnownSoftware, role: str) -> str:
+    """Return which advisories of a role concern the server only if something unknown is the case; empty if none."""
+    return "; ".join(
+        f"{hit.advisory.id} in {hit.package.name} {hit.version} applies only if {conditions(hit.advisory)}"
+        for hit in _listed(software, role)
+    )

@@ -35,6 +35,8 @@ class KnownSoftware(NamedTuple):
     """`stdio` or `http`; empty if unknown."""
     platform: str = ""
     """`windows` or `other`; empty if unknown."""
+    circumstances: Mapping[str, bool] = {}
+    """Which other circumstances that advisories need are the case, as far as known."""
     unobserved: dict[str, str] = {}  # noqa: RUF012 (never mutated)
     """The rules that could not be judged, each with the reason."""
 
@@ -44,7 +46,7 @@ class KnownSoftware(NamedTuple):
             return self.transport == "http" if self.transport else None
         if need == "windows":
             return self.platform == "windows" if self.platform else None
-        return None
+        return self.circumstances.get(need)
 
 
 class SourcePlace(NamedTuple):

@@ -223,6 +223,25 @@ def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
             yield f"{normalized(name)}{version if version[:1] in '<>=!~^' else f'=={version}'}"
 
 
+_INSTALLED = ("node_modules", "site-packages", "dist-packages")
+_MOST_FILES = 2_000
+
+
+def mentions(path: str, expression: str) -> bool | None:
+    """Whether the source in a file's folder, or in a folder, matches an expression; None if not all of it was read."""
+    pattern = re.compile(rf"(?<!\w)(?:{expression})")
+    count = 0
+    for folder, names, files in os.walk(path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))):
+        names[:] = sorted(name for name in names if name not in _INSTALLED and not name.startswith("."))
+        for file in sorted(file for file in files if file.endswith((".py", *SUFFIXES))):
+            count += 1
+            if count > _MOST_FILES:
+                return None
+            if pattern.search(text_of(os.path.join(folder, file))):
+                return True
+    return False if count else None
+
+
 NODE_FRAMEWORK = "@modelcontextprotocol/sdk"
 MODULES = "node_modules"
 _PNPM_LOCKED = re.compile(r"@modelcontextprotocol/sdk@(\d[\w.+-]*)")
@@ -267,33 +286,57 @@ def local_module(name: str, folder: str) -> list[KnownPackage]:
 
 
 def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
+    """Return the SDK that a package imports, or that a framework imports which it depends on."""
+    users = [""]
+    if mentions(folder, re.escape(NODE_FRAMEWORK)) is False:
+        users = [*nested_table(own, "dependencies"), ""]
     for file in ("package-lock.json", "npm-shrinkwrap.json"):
         lock = _json(os.path.join(folder, file))
-        entry = nested_table(lock, "packages", f"{MODULES}/{NODE_FRAMEWORK}")
-        entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
-        if isinstance(entry.get("version"), str):
-            return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
+        packages = nested_table(lock, "packages")
+        for user in users:
+            path = f"{MODULES}/{user}" if user else ""
+            if not user or NODE_FRAMEWORK in nested_table(packages, path, "dependencies"):
+                entry = nested_table(packages, f"{path}/{MODULES}/{NODE_FRAMEWORK}")
+                entry = entry or nested_table(packages, f"{MODULES}/{NODE_FRAMEWORK}")
+                entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
+                if isinstance(entry.get("version"), str):
+                    return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
     for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):
         found = pattern.search(text_of(os.path.join(folder, file)))
         if found is not None:
             return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
-    wanted = [nested_table(own, kind).get(NODE_FRAMEWORK) for kind in ("dependencies", "devDependencies")]
-    wanted.append(nested_table(own, "peerDependencies").get(NODE_FRAMEWORK))
-    installed = _installed_framework(folder, is_wanted=any(isinstance(version, str) for version in wanted))
-    if installed is not None:
-        return installed
-    declared = next((version for version in wanted if isinstance(version, str)), None)
+    for user in users:
+        installed = _installed_framework(_module_above(user, folder) if user else folder, is_own=not user)
+        if installed is not None:
+            return installed
+    declared = next(_wanted(own), None)
     return None if declared is None else npm_package(f"{NODE_FRAMEWORK}@{declared}", "package.json")
 
 
-def _installed_framework(folder: str, *, is_wanted: bool) -> KnownPackage | None:
+def _wanted(own: dict[str, Any]) -> Iterator[str]:
+    for kind in ("dependencies", "devDependencies", "peerDependencies"):
+        version = nested_table(own, kind).get(NODE_FRAMEWORK)
+        if isinstance(version, str):
+            yield version
+
+
+def _installed_framework(folder: str, *, is_own: bool) -> KnownPackage | None:
     """Return the SDK as Node finds it: in the folder itself, or above it if the package depends on it."""
-    for above in folders_above(folder, _HIGHEST_MODULES_CLIMB if is_wanted else 1):
-        if os.path.basename(above) != MODULES:
-            installed = _json(os.path.join(above, MODULES, *NODE_FRAMEWORK.split("/"), "package.json"))
-            if isinstance(installed.get("version"), str):
-                return KnownPackage(NODE_FRAMEWORK, "npm", installed["version"], MODULES)
-    return None
+    is_wanted = any(_wanted(_json(os.path.join(folder, "package.json"))))
+    if not (is_wanted or is_own):
+        return None
+    installed = _module_above(NODE_FRAMEWORK, folder, _HIGHEST_MODULES_CLIMB if is_wanted else 1)
+    version = _json(os.path.join(installed, "package.json")).get("version") if installed else None
+    return KnownPackage(NODE_FRAMEWORK, "npm", version, MODULES) if isinstance(version, str) else None
+
+
+def _module_above(name: str, folder: str, most: int = _HIGHEST_MODULES_CLIMB) -> str:
+    """Return the folder of a module, as Node finds it from a folder; empty if it is not installed."""
+    for above in folders_above(folder, most):
+        module = os.path.join(above, MODULES, *name.split("/"))
+        if os.path.basename(above) != MODULES and os.path.isfile(os.path.join(module, "package.json")):
+            return module
+    return ""
 
 
 def _json(path: str) -> dict[str, Any]:

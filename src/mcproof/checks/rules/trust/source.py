@@ -23,7 +23,6 @@ from mcproof.core.observations.source import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.checks.advisories import AdvisoryHit
     from mcproof.core.observations.perimeter import Exposure
 
 
@@ -55,8 +54,8 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
     Fix: update the server; `mcproof explain advisories PACKAGE` shows the fixed version.
 
     Name and version are those that the server reports, and those of its package where the command, the source or the
-    capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that
-    may be used over stdio. An unknown version is not checked.
+    capture shows them. An advisory counts if its condition holds for this server: one about HTTP does not concern a
+    server that is started over stdio. Without a known version, or a known condition, the rule is not judged.
     """
     from mcproof.checks.advisories import advisory_hits  # here, as all rules are imported to list them
 
@@ -72,7 +71,7 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
                 }
                 for hit in hits
             ],
-            "blocking": [hit.advisory.id for hit in hits if _is_blocking(hit)],
+            "blocking": [hit.advisory.id for hit in hits if hit.advisory.blocks],
         }
         first = hits[0]
         more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
@@ -101,8 +100,8 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     Why: the vulnerability is published, and so is often the way to use it.
     Fix: update to the fixed version; where there is none, use another server.
 
-    The severity is that of the advisory. The rule blocks if the advisory certainly applies. A version that is not
-    pinned or not known is not checked. OWASP MCP04.
+    The severity is that of the advisory. Without a known version, or where it is unknown whether the condition of the
+    advisory holds for this server, the rule is not judged. OWASP MCP04.
     """
     yield from _advisory_problems(software, "server")
 
@@ -114,8 +113,9 @@ def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     Why: most servers leave transports, sessions and authorization to their framework.
     Fix: update the framework, and pin the fixed version or a newer one.
 
-    The severity is that of the advisory. An advisory that needs HTTP does not concern a server that is started over
-    stdio. A version that is not pinned or not known is not checked. OWASP MCP04.
+    The severity is that of the advisory, which counts if its condition holds for this server: the transport, resource
+    templates with exploded variables, the parts of the framework that the source uses. Without a known version or
+    condition the rule is not judged. OWASP MCP04.
     """
     yield from _advisory_problems(software, "framework")
 
@@ -126,10 +126,9 @@ def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
     for hit in advisory_hits(software, role):
         advisory, package = hit.advisory, hit.package
         fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version is known"
-        condition = f" (if {hit.condition})" if hit.condition else ""
         version = f"{package.name} {hit.version} ({package.known_from})"
         yield Problem(
-            f"{version} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
+            f"{version} has {advisory.id}, {advisory.kind}; {fixed}",
             evidence={
                 "advisoryId": advisory.id,
                 "package": package.name,
@@ -139,17 +138,12 @@ def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
                 "vulnerable": advisory.vulnerable,
                 "fixed": advisory.fixed,
                 "summary": advisory.summary,
-                "appliesIf": hit.condition or None,
                 "note": advisory.note or None,
                 "reference": advisory.reference,
-                "blocking": _is_blocking(hit),
+                "blocking": advisory.blocks,
             },
             severity=advisory.severity,
         )
-
-
-def _is_blocking(hit: AdvisoryHit) -> bool:
-    return hit.is_certain and hit.advisory.blocks
 
 
 def _setting_identity(evidence: dict[str, Any]) -> str:
