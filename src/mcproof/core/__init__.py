@@ -7,8 +7,8 @@ A new revision of MCP starts in `protocol`. What a JSON Schema keyword means is 
 the schemas that use it in `schema.tree`. The numbers of exit codes are in `errors`, the table of private and
 metadata addresses is in `addresses`; `text.secrets` recognises a secret, `client.redaction` masks it.
 
-Public modules: addresses, catalog.model, console, errors, named_tuple, observations.connection,
-observations.perimeter, observations.probes, observations.responses, observations.source, protocol, schema.acceptance,
-schema.keywords, schema.references, schema.shipped, schema.tree, schema.validation, stored_form, text.english,
-text.files, text.json_document, text.json_positions, text.secrets, text.yaml_document.
+Public modules: addresses, catalog.model, console, errors, named_tuple, observations.apps,
+observations.connection, observations.perimeter, observations.probes, observations.responses, observations.source,
+protocol, schema.acceptance, schema.keywords, schema.references, schema.shipped, schema.tree, schema.validation,
+stored_form, text.english, text.files, text.json_document, text.json_positions, text.secrets, text.yaml_document.
 """

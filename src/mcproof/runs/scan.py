@@ -12,6 +12,7 @@ from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.apps import Apps, apps_of
 from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
 from mcproof.core.observations.perimeter import Authorization, Exposure, Perimeter
 from mcproof.core.observations.probes import Judgements, ReadCalls, ResourceBodies
@@ -76,8 +77,8 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
         from mcproof.source.pipeline import configuration_of, flows_of
 
         values += [flows_of(followed.source), configuration_of(followed.source, followed.name)]
-    if source.server is not None:
-        values += observe(source.server, catalog)
+    seen = () if source.server is None else observe(source.server, catalog)
+    values += seen if any(isinstance(value, Apps) for value in seen) else (*seen, apps_of(catalog))
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))
     return Scanned(observed, _exposure(source, observed), started)
 
@@ -101,7 +102,7 @@ def observe_unlisted(source: Input, error: McproofError, observe: Observer) -> S
     """Observe a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
-    unlisted = (*_OF_CONNECTIONS, ServerIdentity, KnownSoftware)
+    unlisted = (*_OF_CONNECTIONS, ServerIdentity, KnownSoftware, Apps)
     missing = {**_missing(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     observed = Observed(observe(source.server, None), missing, error.message)
     return Scanned(observed, _exposure(source, observed))

@@ -18,6 +18,7 @@ from mcproof.targets.snapshots import read_snapshot
 FOLLOWED = {
     "TRU-116": "a judge that trusts every tool",
     "TRU-109": "hints and mentions",
+    "TRU-121": "a page that declares nothing",
     "TRU-120": "different names, and names that differ in a number",
     "TRU-201": "the same tool",
     "TRU-202": "the same tool",

@@ -142,7 +142,7 @@ def test_the_order_of_a_list_does_not_count() -> None:
 
 def test_a_server_on_stdio_is_listed_twice() -> None:
     facts = facts_of(command("good"))
-    assert [type(each).__name__ for each in facts] == ["ListStability", "SessionIds", "ResourceBodies"]
+    assert [type(each).__name__ for each in facts] == ["ListStability", "SessionIds", "ResourceBodies", "Apps"]
     assert findings(*facts) == {}
     assert fact(facts, "SessionIds").not_applicable == {"TRU-503": "the transport `stdio` has no session ids"}
     assert {each.client for each in fact(facts, "ListStability").readings} == {"mcproof", "claude-ai"}

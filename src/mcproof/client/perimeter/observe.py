@@ -30,6 +30,7 @@ from mcproof.client.session import reports_error
 from mcproof.core.addresses import is_this_machine
 from mcproof.core.catalog.model import Catalog, Tool, unread_lists
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.apps import Apps, apps_of
 from mcproof.core.observations.connection import (
     AFTER,
     BEFORE,
@@ -71,6 +72,18 @@ async def read_resources(connection: Connection, catalog: Catalog, server: Endpo
         if text:
             bodies.append((hide(uri), hide(text)))
     return offered_resources(catalog)._replace(bodies=tuple(bodies))
+
+
+async def read_apps(connection: Connection, catalog: Catalog, server: Endpoint) -> Apps:
+    """The apps of a server, with what the first few pages declare when they are read."""
+    hide = hiding_in_catalogs(server.named_secrets)
+    apps = apps_of(catalog)
+    for uri in apps.uris[:MOST_RESOURCES]:
+        with suppress(ConnectError, LostError, TimeoutError):
+            response = await connection.request("resources/read", {"uri": uri})
+            apps = apps.with_contents(uri, response.result)
+    domains = tuple(found._replace(uri=hide(found.uri), domain=hide(cropped(found.domain))) for found in apps.domains)
+    return apps._replace(domains=domains)
 
 
 def offered_resources(catalog: Catalog) -> ResourceBodies:
@@ -401,16 +414,18 @@ async def observe_server(
         facts.append(identity)
 
     bodies = offered_resources(catalog)
+    apps = apps_of(catalog)
     calls = ReadCalls(why_none="" if may_call(server) else REMOTE)
 
     async def read(connection: Connection) -> None:
-        nonlocal bodies, calls
+        nonlocal apps, bodies, calls
         bodies = await read_resources(connection, catalog, server)
+        apps = await read_apps(connection, catalog, server)
         if arguments_for is not None and may_call(server):
             calls = await call_readers(connection, catalog, server, arguments_for)
 
     stability, ids = await observe_sessions(server, options, catalog.connection, read)
-    return (*facts, stability, ids, bodies, *([] if arguments_for is None else [calls]))
+    return (*facts, stability, ids, bodies, apps, *([] if arguments_for is None else [calls]))
 
 
 def may_call(server: Endpoint) -> bool:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import STRUCTURED, demand, item_demand, shown
-from mcproof.core.catalog.model import Catalog, Item, Kind
+from mcproof.core.catalog.model import Catalog, Item, Kind, unread_lists
+from mcproof.core.observations.apps import MIME_TYPES, SCHEME, app_links
 from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from mcproof.checks.subjects import DatedItem
+    from mcproof.core.catalog.model import Resource
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
@@ -28,6 +31,7 @@ _PART = r"[A-Za-z0-9!#$&^_.+-]+"
 _MIME = rf"{_PART}/{_PART}(?:\s*;(?s:.*))?"
 _MOMENT = r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?"
 _RESOURCES: tuple[Kind, ...] = ("resource", "template")
+_APPS = "https://github.com/modelcontextprotocol/ext-apps/blob/main"
 _AUDIENCE = ("user", "assistant")
 
 
@@ -111,6 +115,50 @@ def resource_size(dated: DatedItem) -> Iterator[Problem]:
     if size is not None and not (is_whole and size >= 0):
         what = kind_of(size) if not isinstance(size, (int, float)) or isinstance(size, bool) else f"{size:.6g}"
         yield Problem(f"`size` is {what}, not a number of bytes", "/size")
+
+
+@demand(Catalog, "SPEC-108", "app-resource", "warning", f"{_APPS}/specification/2026-01-26/apps.mdx")
+def app_resource(catalog: Catalog) -> Iterator[Problem]:
+    """A tool points at an MCP App (`_meta.ui.resourceUri`) that clients cannot show.
+
+    Why: clients read the page with `resources/read`, and show only HTML of the type of apps. Without it the user sees
+    the plain result.
+    Fix: register a resource with that `ui://` address and the type `text/html;profile=mcp-app`.
+
+    A page that is not in `resources/list` may be served nevertheless, so that is a note.
+    """
+    pages = {str(resource.fields.get("uri")): resource for resource in catalog.resources}
+    for tool in catalog.tools:
+        for keys, uri in app_links(tool):
+            problem = _app_fault(catalog, uri, pages, keys[0].partition("/")[0])
+            if problem is not None and tool.knows("/_meta"):
+                message, severity = problem
+                pointer = "".join(f"/{escape(key)}" for key in ("_meta", *keys))
+                yield Problem(message, pointer, item=tool, severity=severity)
+                break
+
+
+def _app_fault(catalog: Catalog, uri: Any, pages: dict[str, Resource], form: str) -> tuple[str, str | None] | None:
+    """What is wrong with a link to an app, and its level if that is not the rule's."""
+    if not isinstance(uri, str) or not uri.startswith(SCHEME):
+        return f"points at {shown(uri) if isinstance(uri, str) else kind_of(uri)}, not at a `{SCHEME}` address", None
+    if uri in pages:
+        mime = pages[uri].fields.get("mimeType")
+        known = isinstance(mime, str) and "".join(mime.lower().split()) not in MIME_TYPES.values()
+        return (f"points at {shown(uri)}, which is `{mime}`, not `{MIME_TYPES[form]}`", None) if known else None
+    if catalog.capabilities is not None and "resources" not in catalog.capabilities:
+        return f"points at {shown(uri)}, and the server has no resources", None
+    is_listed = "resources" in catalog.server.fields and "resources" not in unread_lists(catalog)
+    is_template = any(_may_be(uri, template.fields.get("uriTemplate")) for template in catalog.templates)
+    return (
+        (f"points at {shown(uri)}, which `resources/list` does not have", "note")
+        if is_listed and not is_template
+        else None
+    )
+
+
+def _may_be(uri: str, template: Any) -> bool:
+    return isinstance(template, str) and uri.startswith(template.partition("{")[0])
 
 
 @item_demand(

@@ -40,6 +40,7 @@ ORDER = (
     *("TRU-120", "no_public_code_execution_tools", "no_public_credential_access_tools"),
     *("no_public_filesystem_write_tools", "no_public_admin_control_tools", "no_public_destructive_tools"),
     *("no_public_send_message_tools", "no_public_financial_action_tools", "no_public_network_access_tools"),
+    "TRU-121",
     *("no_pii_keywords_in_tool_surface", "tool_annotations_consistent", "destructive_tools_declare_destructive_hint"),
     *("no_secret_leakage_in_observed_text", "no_dangerous_resource_uris", "no_description_injection"),
     *("no_resource_or_prompt_injection", "initialize_instructions_no_injection", "resource_contents_no_injection"),

@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.trust.rule import because, identity, if_open, near, trust_rule
+from mcproof.checks.rules.trust.rule import because, few, identity, if_open, near, trust_rule
 from mcproof.core.catalog.model import Catalog
+from mcproof.core.observations.apps import Apps
 from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
@@ -302,3 +303,39 @@ def destructive_tools_declare_destructive_hint(catalog: Catalog) -> Iterator[Pro
         reasons = [(tool.label, match.why) for tool, match in undeclared]
         message = because(reasons, f"may destroy something and {verb} not declare `destructiveHint: true`")
         yield Problem(message, evidence={"hits": hits}, near=near(undeclared[0][0]))
+
+
+_USES = {"connect": "send requests to", "frame": "show pages of", "resource": "load scripts, styles or images from"}
+
+
+@trust_rule(
+    Apps,
+    "TRU-121",
+    "app-reaches-outside",
+    "medium",
+    category="capability",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=identity("domains", "use", "domain"),
+)
+def app_reaches_outside(apps: Apps) -> Iterator[Problem]:
+    """The pages of a server's MCP Apps (`ui://`) may reach addresses outside the server.
+
+    Why: the page gets the arguments and results of the tool, and can send them there. It is shown between the messages
+    of a trusted client, also for advertisements.
+    Fix: bundle scripts and styles with the page, and let it ask the server instead of other hosts.
+
+    Read are the domains that a resource declares in its list (`_meta.ui.csp`, `openai/widgetCSP`), and of a live server
+    also when it is read. Without a declaration clients let a page reach nothing. Addresses that it only loads from are
+    of severity info, all addresses (`*`) of severity high. OWASP MCP10.
+    """
+    for use, what in _USES.items():
+        found = [domain for domain in apps.domains if domain.use == use]
+        if found:
+            pages = few(domain.uri for domain in found)
+            is_any = any(domain.domain.removeprefix("https://").strip("/") == "*" for domain in found)
+            yield Problem(
+                f"the pages of apps may {what} {few(domain.domain for domain in found)} ({pages})",
+                evidence={"domains": [domain._asdict() for domain in found]},
+                severity="info" if use == "resource" else "high" if is_any else None,
+            )
