@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import typing
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pytest
 
@@ -103,3 +103,30 @@ def test_wrong_arguments_are_errors() -> None:
         Place("a.py")._replace(column=3)  # type: ignore[call-arg]
     with pytest.raises(AttributeError):
         Place("a.py").other = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_value_of_a_class_is_made_alike(count: int) -> None:
+    class Fresh(NamedTuple):
+        first: int
+        second: str = "b"
+
+    for _ in range(count):
+        made = Fresh(1), Fresh(1, "c"), Fresh(second="d", first=2)
+    assert made == ((1, "b"), (1, "c"), (2, "d"))
+    assert made[2].second == "d"
+
+
+@pytest.mark.parametrize(
+    ("items", "named"), [((), {}), ((1, "b", 3), {}), ((1,), {"first": 1}), ((1,), {"third": 1}), ((), {"second": "b"})]
+)
+def test_a_first_value_with_wrong_arguments_is_refused_as_any_other(items: Any, named: Any) -> None:
+    class Fresh(NamedTuple):
+        first: int
+        second: str = "b"
+
+    with pytest.raises(TypeError):
+        Fresh(*items, **named)
+    assert Fresh(1) == (1, "b")
+    with pytest.raises(TypeError):
+        Fresh(*items, **named)

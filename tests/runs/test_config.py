@@ -294,6 +294,26 @@ def test_a_pyproject_with_the_table_ends_the_search() -> None:
     assert settings_for("sub") == DEFAULTS._replace(file=os.path.join("sub", "pyproject.toml"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[project]\nname = 'x'\n\n[tool.mcproof]\nmax-tokens = 2",
+        "  [ tool . mcproof ]\nmax-tokens = 2",
+        "[tool.'mcproof']\nmax-tokens = 2",
+        '["tool"."mcproof"]\nmax-tokens = 2',
+        "[tool]\nmcproof . max-tokens = 2",
+        "[ 'tool' ]\nmcproof = {max-tokens = 2}",
+        "tool.mcproof.max-tokens = 2",
+        "tool = {mcproof = {max-tokens = 2}}",
+        '"tool" = {mcproof = {max-tokens = 2}}',
+        '["to\\u006fl".mcproof]\nmax-tokens = 2',
+    ],
+)
+def test_the_table_is_found_however_it_is_written(text: str) -> None:
+    write("pyproject.toml", text)
+    assert settings_for(".").max_tokens == 2
+
+
 def test_a_configuration_is_read_once_a_run() -> None:
     write("mcproof.toml", "max-tokens = 1")
     Path("a/b").mkdir(parents=True)

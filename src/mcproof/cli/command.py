@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
+argparse._ = str  # type: ignore[attr-defined]  # its texts are English here; a search for translations takes 1 ms
 ARGUMENTS, HELP = "Arguments", "Help"
 """The titles of the first group of options, which has the positional arguments, and of the last."""
 

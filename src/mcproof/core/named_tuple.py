@@ -1,13 +1,12 @@
 """`NamedTuple` as in `typing`, in a tenth of the time: a command defines 150 of these classes before it does anything.
 
-`typing` compiles each annotation and a constructor for each class. Here nothing is compiled before the first value of a
-class is created, and most classes have none in a run.
+`typing` compiles each annotation and a constructor for each class. Here nothing is compiled before the second value of
+a class is created, and most classes have none or one in a run.
 Why: docs/decisions/0063-named-tuples-of-our-own.md.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,10 +34,21 @@ else:
         """A tuple whose items have names."""
 
         def __new__(cls, *items: Any, **named: Any) -> Self:
-            """Create the first value of a class, and the constructor that creates all others."""
+            """Create the first value of a class; with the second, the constructor that creates all others."""
             owner = next(kind for kind in cls.__mro__ if "_fields" in vars(kind))
-            # One fits all subclasses too: it takes the class that it is called with.
-            new = namedtuple(owner.__name__, owner._fields, defaults=owner._field_defaults.values()).__new__
+            fields, defaults = owner._fields, owner._field_defaults
+            if "_is_used" not in vars(owner):
+                owner._is_used = True
+                placed = dict(zip(fields, items, strict=False))
+                given = {**defaults, **placed, **named}
+                # What does not fit raises the error of the constructor.
+                if len(placed) == len(items) and placed.keys().isdisjoint(named) and given.keys() == set(fields):
+                    return tuple.__new__(cls, map(given.__getitem__, fields))
+            # As `collections.namedtuple` does it, which takes three times as long for a class that is not needed. One
+            # fits all subclasses too: it takes the class that it is called with.
+            listed = "".join(f"{field}, " for field in fields)
+            new = eval(f"lambda _cls, {listed}: _new(_cls, ({listed}))", {"_new": tuple.__new__})  # noqa: S307
+            new.__name__, new.__defaults__ = "__new__", tuple(defaults.values())
             owner.__new__ = new
             return new(cls, *items, **named)
 

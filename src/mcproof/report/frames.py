@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 REQUEST, RESPONSE = "request ", "response"
 _LABEL = len(RESPONSE) + 2
-_ENVELOPE = re.compile(
+_ENVELOPE = (
     r'\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:\d+|"[^"]*"|null)\s*,\s*)*"(?:result|(?P<error>error))"\s*:\s*'
     r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
 )
@@ -94,7 +94,7 @@ def _marked(exchange: dict[str, Any], message: str) -> SentRequest:
 def readable_response(response: str) -> str:
     """Return a response without its envelope; a result that is one text as that text."""
     message = _parsed(response)
-    if message is None and (envelope := _ENVELOPE.match(response)) is not None:  # cropped
+    if message is None and (envelope := re.match(_ENVELOPE, response)) is not None:  # cropped
         return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
     if not isinstance(message, dict):
         return response

@@ -7,6 +7,7 @@ Values are read with their positions, so that an error names the line and the ne
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import ConfigError, SettingLocation, reason_of
@@ -220,7 +221,7 @@ def read_settings(file: str) -> Settings:
         path = os.path.abspath(file)
     except OSError:
         path = file
-    settings = _read(path)
+    settings = settings_of(_bytes_of(path, _as_named(path)), path, is_named=True)
     if settings is None:
         raise ConfigError("no table `[tool.mcproof]`", file=_as_named(path))
     return settings
@@ -240,11 +241,21 @@ def _read(path: str) -> Settings | None:
     return settings_of(_bytes_of(path, _as_named(path)), path)
 
 
-def settings_of(data: bytes, path: str) -> Settings | None:
-    """The settings in the content of a file; None for a `pyproject.toml` without any."""
+_MAY_CONFIGURE = (
+    rb"(?m)tool[\"' \t]*\.[\"' \t]*mcproof|^[ \t]*(?:\[[\"' \t]*tool[\"' \t]*\]|[\"']?tool[\"']?[ \t]*=)|\\[uU]"
+)
+"""What a file with the table `[tool.mcproof]` has, however it is written."""
+
+
+def settings_of(data: bytes, path: str, *, is_named: bool = False) -> Settings | None:
+    """The settings in the content of a file; None for a `pyproject.toml` without any.
+
+    One that the user did not name may be any project's: if it has no such table, it is not even parsed.
+    """
     file = _as_named(path)
     is_shared = os.path.basename(path) == SHARED_FILE
-    if is_shared and TABLE[-1].encode() not in data:
+    # Every run looks at the project's file, and to load a parser of TOML takes longer than all rules of a snapshot.
+    if is_shared and not is_named and re.search(_MAY_CONFIGURE, data) is None:
         return None
     from mcproof.runs import toml_document
     from mcproof.runs.config_keys import parse_settings

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mcproof.source.packages.projects import SUFFIXES
+from mcproof.source.suffixes import JAVASCRIPT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.source.python.pipeline import SyntaxTreeCache
 
 
-SOURCE_SUFFIXES = (".py", *SUFFIXES)
+SOURCE_SUFFIXES = SOURCE
 """How the names of files end that are read as source."""
 
 
@@ -37,11 +37,11 @@ def discover(
     `overrides` replaces the content of files, by their real paths. `cache` has syntax trees of Python, in an editor.
     """
     is_folder = os.path.isdir(target)
-    if not target.endswith(SUFFIXES) and (not is_folder or _has_file(target, (".py",))):
+    if not target.endswith(JAVASCRIPT) and (not is_folder or _has_file(target, (".py",))):
         from mcproof.source.python import pipeline as python
 
         found = python.discover(target, overrides, whole=whole, cache=cache)
-        if any(found.document.values()) or not is_folder or not _has_file(target, SUFFIXES):
+        if any(found.document.values()) or not is_folder or not _has_file(target, JAVASCRIPT):
             return found
     from mcproof.source.javascript import pipeline as javascript
 
@@ -55,7 +55,7 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
         from mcproof.source.python import pipeline as python
 
         found += python.discover_servers(folder, overrides)
-    if _has_file(folder, SUFFIXES):
+    if _has_file(folder, JAVASCRIPT):
         from mcproof.source.javascript import pipeline as javascript
 
         known = {name for name, source in found if any(source.document.values())}
@@ -123,7 +123,7 @@ def holds_source(folder: str) -> bool:
             data = read_bytes(file, problems)
             if data is not None and may_register(data, file):
                 return True
-    if _has_file(folder, SUFFIXES):
+    if _has_file(folder, JAVASCRIPT):
         from mcproof.source.javascript.files import holds_server
 
         return holds_server(folder)

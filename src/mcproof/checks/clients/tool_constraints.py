@@ -22,7 +22,6 @@ from mcproof.checks.clients.schema_constraints import (
 from mcproof.checks.scores.tokens import bytes_of
 from mcproof.core.catalog.model import HINTS, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
-from mcproof.core.schema.validation import is_valid_in
 
 if TYPE_CHECKING:
     from mcproof.core.schema.references import Reference
@@ -175,16 +174,21 @@ def _dialect(member: str) -> ToolCheck:
     return check
 
 
+def _is_valid(tree: SchemaTree | None, params: Params) -> bool:
+    from mcproof.core.schema.validation import is_valid_in  # here, as nearly all schemas are plainly valid
+
+    return tree is not None and is_valid_in(params["dialect"], tree)
+
+
 def _valid(tool: ClientView, params: Params) -> Iterator[str]:
     """The input schema must be valid in this dialect, whatever it declares; a missing schema is not."""
-    if tool.tree is None or not is_valid_in(params["dialect"], tool.tree):
+    if not _is_valid(tool.tree, params):
         yield tool.tool.pointer_to("inputSchema")
 
 
 def _output_valid(tool: ClientView, params: Params) -> Iterator[str]:
     """The output schema, if there is one, must be valid in this dialect."""
-    tree = tool.tool.output_tree
-    if tool.output_schema is not None and (tree is None or not is_valid_in(params["dialect"], tree)):
+    if tool.output_schema is not None and not _is_valid(tool.tool.output_tree, params):
         yield "/outputSchema"
 
 

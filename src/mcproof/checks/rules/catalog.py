@@ -206,12 +206,18 @@ def _is_placeholder(text: object, name: str) -> bool:
         return False
     # A dot at the end says nothing, but dots alone are a placeholder.
     bare = text.strip().rstrip(".") or text.strip()
-    named = words_of(name)
-    if named[-1:] == ["description"]:  # "The description" says what that is
+    if "description" in name.lower() and words_of(name)[-1] == "description":  # "The description" says what that is
         return False
-    about = [word for word in words_of(bare) if word not in ("the", "a", "an", "of", "for")]
-    is_name = len(about) > 1 and about[-1] in ("argument", "parameter", "param") and about[:-1] == named
-    return is_name or _PLACEHOLDER.fullmatch(bare) is not None
+    return _is_name(bare, name) or _PLACEHOLDER.fullmatch(bare) is not None
+
+
+def _is_name(text: str, name: str) -> bool:
+    """Whether a text says no more than "x parameter" of a parameter `x`."""
+    lowered = text.lower()
+    if "param" not in lowered and "argument" not in lowered:
+        return False
+    words = [word for word in words_of(text) if word not in ("the", "a", "an", "of", "for")]
+    return len(words) > 1 and words[-1] in ("argument", "parameter", "param") and words[:-1] == words_of(name)
 
 
 _STRING, _OBJECT, _LIST = (str, "a string"), (dict, "an object"), (list, "a list")

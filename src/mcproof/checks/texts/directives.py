@@ -14,7 +14,7 @@ from mcproof.checks.texts.markup import secret_path
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from mcproof.checks.texts.model_texts import ModelText, ModelTexts
 
@@ -32,15 +32,12 @@ _WORDS_OF_KIND = {
     OVERRIDES: frozenset(("overriding", "instructions")),
 }
 """Classes of which a sentence must have one, besides what it names; an override needs both."""
-_secret = re.compile(r"(?:[~.]?[\w$-]*[/\\.])[^\s\"'`,;()<>]+|\bid_(?:rsa|ed25519)\b").findall
-_address = re.compile(
-    r"\b[a-z]{2,6}://[^\s\"'`<>)\]]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b\d{1,3}(?:\.\d{1,3}){3}\b", re.IGNORECASE
-).search
+_KEY_PATH = r"(?:[~.]?[\w$-]*[/\\.])[^\s\"'`,;()<>]+|\bid_(?:rsa|ed25519)\b"
+_ADDRESS = r"(?i)\b[a-z]{2,6}://[^\s\"'`<>)\]]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _NAME_BYTES = bytes(code if (chr(code).isalnum() and code < 128) or code in b"_-" else 32 for code in range(256))
 """Maps everything that is not part of a name to spaces."""
-_SIGNS = ("@", "://", "www.", "ignor", "disregard", "forget", "overrid", "bypass")
+_SIGN = r"@\w|://|www\.|ignor|disregard|forget|overrid|bypass"
 """Of these a text has one that names an address or an override."""
-_sign = re.compile(r"@\w|://|www\.|ignor|disregard|forget|overrid|bypass").search
 
 
 class Directive(NamedTuple):
@@ -66,14 +63,10 @@ def directives(texts: ModelTexts) -> list[Directive]:
 def _directives(texts: ModelTexts) -> list[Directive]:
     names = names_of(texts)
     # A search in all texts at once is cheap, and most servers name no secret and no address.
-    joined = texts.joined.lower()
-    signs = [sign for sign in _SIGNS if sign in joined]
-    has_secret = secret_path(joined)
+    may_name = _may_name(texts.joined)
     found: dict[tuple[str, str], Directive] = {}
     for text in texts.distinct:
-        lowered = text.lower() if signs or has_secret else ""
-        may_name = any(sign in lowered for sign in signs) or (has_secret and secret_path(lowered))
-        for kind, sentence, about in directives_in(text, names) if may_name or _named(text, names) else ():
+        for kind, sentence, about in directives_in(text, names, may_name=may_name):
             # A tool that speaks of itself speaks of no other tool.
             uses = [use for use in texts.uses(text) if kind != TAMPERS or use.item.name != about]
             if uses:
@@ -86,32 +79,42 @@ def names_of(texts: ModelTexts) -> frozenset[str]:
     return texts.analysis("names", lambda texts: frozenset(tool.name for tool in texts.catalog.tools if tool.name))
 
 
-def directives_in(text: str, names: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """The directives of a text: kind, sentence and what it names. `names` are those of the tools that a model sees."""
-    if (text.isascii() and len(text) < _SHORTEST) or not (_may_name(text) or _named(text, names)):
+def directives_in(
+    text: str, names: frozenset[str] = frozenset(), *, may_name: bool = True
+) -> Iterator[tuple[str, str, str]]:
+    """The directives of a text: kind, sentence and what it names.
+
+    `names` are those of the tools that a model sees. `may_name` is false if it is known that the text has no address,
+    no path of secrets and no override.
+    """
+    if text.isascii() and len(text) < _SHORTEST:
+        return
+    may_name = may_name and _may_name(text)
+    others = _tools_in(text, names)
+    if not may_name and not others:
         return
     # Here, since many servers have no text that gets so far.
     from mcproof.checks.texts.suspicion import model, sentences
 
     for sentence in sentences(text):
-        for kind, about in _named_in(sentence, names):
+        for kind, about in _named_in(sentence, others, may_name=may_name):
             if model().score(sentence) > _MARGINS[kind]:
                 yield kind, sentence, about
 
 
-def _named_in(sentence: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+def _named_in(sentence: str, names: frozenset[str], *, may_name: bool) -> Iterator[tuple[str, str]]:
     """What a sentence names, by kind, if it has words that tell what is to be done with it."""
-    other = _named(sentence, names)
-    if not other and not _may_name(sentence):
+    other = next((word for word in _words(sentence) if word in names and _is_tool(word, sentence)), "") if names else ""
+    if not other and not (may_name and _may_name(sentence)):
         return
     from mcproof.checks.texts.suspicion import model, words_in
 
     words = words_in(sentence)
     classes = model().classes_of(words)
     if "xsecretx" in words:
-        yield SECRETS, next(filter(secret_path, map(str.lower, _secret(sentence))), "")
+        yield SECRETS, next(filter(secret_path, map(str.lower, re.findall(_KEY_PATH, sentence))), "")
     if ("xmailx" in words or "xurlx" in words) and not _WORDS_OF_KIND[SENDS].isdisjoint(classes):
-        address = _address(sentence)
+        address = re.search(_ADDRESS, sentence)
         yield SENDS, address[0].rstrip(".") if address is not None else ""
     if other and not _WORDS_OF_KIND[TAMPERS].isdisjoint(classes):
         yield TAMPERS, other
@@ -122,14 +125,21 @@ def _named_in(sentence: str, names: Collection[str]) -> Iterator[tuple[str, str]
 def _may_name(text: str) -> bool:
     """Whether a text may have an address, a path of secrets or an override; most have none."""
     lowered = text.lower()
-    return _sign(lowered) is not None or secret_path(lowered)
+    return re.search(_SIGN, lowered) is not None or secret_path(lowered)
 
 
-def _named(text: str, names: Collection[str]) -> str:
-    """The tool that a text names; one that is an ordinary word only in code or before "tool"."""
+def _tools_in(text: str, names: frozenset[str]) -> frozenset[str]:
+    """The tools that a text names; a name by itself tells a model nothing."""
+    named = names.intersection(_words(text)) if names else names
+    return frozenset(name for name in named if name != text and _is_tool(name, text)) if named else named
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text that may be names."""
     # Splitting translated bytes is ten times as fast as an expression for words, and most texts name no tool.
-    words = text.encode("latin-1", "replace").translate(_NAME_BYTES).decode("latin-1").split() if names else []
-    for name in words:
-        if name in names and (not (name.isalpha() and name.islower()) or f"`{name}`" in text or f"{name} tool" in text):
-            return name
-    return ""
+    return text.encode("latin-1", "replace").translate(_NAME_BYTES).decode("latin-1").split()
+
+
+def _is_tool(name: str, text: str) -> bool:
+    """Whether a name in a text is that of a tool: one that is an ordinary word only in code or before "tool"."""
+    return not (name.isalpha() and name.islower()) or f"`{name}`" in text or f"{name} tool" in text

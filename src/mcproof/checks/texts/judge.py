@@ -24,7 +24,7 @@ from mcproof.checks.texts.words import is_command, is_prose
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.checks.texts.encodings import EncodedText
     from mcproof.checks.texts.hidden import HiddenText
@@ -71,13 +71,13 @@ class JudgedEncoding(NamedTuple):
     rule: str
 
 
-def hidings(suspects: Iterable[str], names: Collection[str]) -> dict[str, list[JudgedHiding]]:
+def hidings(suspects: Iterable[str], names: frozenset[str]) -> dict[str, list[JudgedHiding]]:
     """The texts that hide something, with what they hide. `names` are those of the server's tools."""
     by_text = {text: list(judged_hidings(text, names)) for text in suspects}
     return {text: judged for text, judged in by_text.items() if judged}
 
 
-def judged_hidings(text: str, names: Collection[str] = ()) -> Iterator[JudgedHiding]:
+def judged_hidings(text: str, names: frozenset[str] = frozenset()) -> Iterator[JudgedHiding]:
     """What a text hides, judged."""
     hidden_texts = hidden_in(text)
     if not hidden_texts:
@@ -108,13 +108,13 @@ def _may_be_layout(whitespace: str) -> bool:
     return "\n" not in whitespace and len(whitespace.expandtabs()) < _FAR
 
 
-def _revealed(text: str, names: Collection[str]) -> str:
+def _revealed(text: str, names: frozenset[str]) -> str:
     """The rule that a text breaks only once its disguise is removed; empty if there is none."""
     undisguised = readable(text)
     return "" if undisguised == text or _rule_of(text, names) else _rule_of(undisguised, names)
 
 
-def _rule_of(text: str, names: Collection[str]) -> str:
+def _rule_of(text: str, names: frozenset[str]) -> str:
     """The rule that a decoded text breaks; empty if there is none."""
     certain = next(directives_in(text, names), None)
     if certain is not None:
@@ -123,7 +123,7 @@ def _rule_of(text: str, names: Collection[str]) -> str:
     return _SUSPICION if worst is not None and worst[1] > 0 else ""
 
 
-def encodings(suspects: Mapping[str, Iterable[Encoding]], names: Collection[str]) -> dict[str, JudgedEncoding]:
+def encodings(suspects: Mapping[str, Iterable[Encoding]], names: frozenset[str]) -> dict[str, JudgedEncoding]:
     """The texts with an encoded instruction, with the clearest one of each."""
     by_text = {}
     for text, tried in suspects.items():
@@ -134,7 +134,7 @@ def encodings(suspects: Mapping[str, Iterable[Encoding]], names: Collection[str]
 
 
 def judged_encoding(
-    text: str, names: Collection[str] = (), tried: Iterable[Encoding] | None = None
+    text: str, names: frozenset[str] = frozenset(), tried: Iterable[Encoding] | None = None
 ) -> JudgedEncoding | None:
     """The clearest encoded instruction of a text; None if there is none."""
     best: JudgedEncoding | None = None

@@ -22,17 +22,17 @@ QUOTATION = (
     r"|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{3,300}'(?!\w)"
 )
 """What a text quotes, on one line, in several languages."""
-_code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL)
+_CODE = r"(?s)```.*?(?:```|\Z)|`[^`\n]{1,500}`"
 
 
 def code_ranges(text: str) -> list[tuple[int, int]]:
     """Where code starts and ends in a text."""
-    return [match.span() for match in _code.finditer(text)] if "`" in text else []
+    return [match.span() for match in re.finditer(_CODE, text)] if "`" in text else []
 
 
 def without_code(text: str) -> str:
     """A text with a space in place of its code."""
-    return _code.sub(" ", text) if "`" in text else text
+    return re.sub(_CODE, " ", text) if "`" in text else text
 
 
 _SIGNS = (
@@ -59,12 +59,11 @@ _PLACEHOLDERS = ("user", "system", "assistant", "instructions", "instruction")
 
 
 _TAG = r"(?i)<\s{0,3}(?:important|system|instructions?|hidden)\s{0,3}>[^<]{0,60}"
-_quotation = re.compile(QUOTATION).sub
 
 
 def instruction_tag(text: str) -> str:
     """The first tag such as `<IMPORTANT>` outside quotation marks, and how it goes on; empty if there is none."""
-    tag = re.search(_TAG, _quotation("", text))
+    tag = re.search(_TAG, re.sub(QUOTATION, "", text))
     return " ".join(tag[0].split()) if tag is not None else ""
 
 
@@ -82,18 +81,17 @@ def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
     return [ChatMarkup(text, marker) for text, marker in markers if marker]
 
 
-_is_about_templates = re.compile(
-    r"\b(?:chat|prompt|conversation)[ _-]?(?:template|format|markup)|\bspecial tokens?\b|tokeni[sz]|\bdelimiters?\b"
-    r"|\binjections?\b",
-    re.IGNORECASE,
-).search
+_ABOUT_TEMPLATES = (
+    r"(?i)\b(?:chat|prompt|conversation)[ _-]?(?:template|format|markup)|\bspecial tokens?\b|tokeni[sz]|\bdelimiters?\b"
+    r"|\binjections?\b"
+)
 
 
 def chat_marker(text: str) -> str:
     """The first marker of a chat template outside code and quotations, in a text that is not about such markers."""
-    if _is_about_templates(text):
+    if re.search(_ABOUT_TEMPLATES, text):
         return ""
-    text = _quotation(" ", without_code(text))
+    text = re.sub(QUOTATION, " ", without_code(text))
     match = re.search(_MARKUP, text)
     if match is not None:
         return match[0].strip()
@@ -107,20 +105,17 @@ def chat_marker(text: str) -> str:
 LINK, ELEMENT, ADDRESS = "markdown_dangerous_link", "html_element", "non_https_url"
 LONGEST_SNIPPET, MOST_FOUND = 120, 20
 
-_link = re.compile(r"\]\(\s{0,9}<?\s{0,9}((?:javascript|vbscript|data)\s{0,3}:[^)\s]{0,200})", re.IGNORECASE)
-_image_data = re.compile(r"data:image/(?:png|jpe?g|gif|webp)", re.IGNORECASE).match
-_element = re.compile(r"<(script|img|iframe|svg|object|embed)\b([^<>]{0,1000})>", re.IGNORECASE)
-_attribute = re.compile(r"\s[\w:-]{1,40}\s{0,9}=").search
-_address = re.compile(
-    r"\b(?:http|ftp|ws)://(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>)\]}`,]{1,255})[^\s\"'<>)\]`]{0,200}",
-    re.IGNORECASE,
-)
-_private = re.compile(
-    r"(?:localhost|.*\.(?:localhost|local|internal|lan|intranet|example|test|invalid)|(?:.*\.)?example\.(?:com|org|net)"
+# Patterns, which `re` compiles on first use: most servers have no text that gets so far.
+_LINK = r"(?i)\]\(\s{0,9}<?\s{0,9}((?:javascript|vbscript|data)\s{0,3}:[^)\s]{0,200})"
+_IMAGE_DATA = r"(?i)data:image/(?:png|jpe?g|gif|webp)"
+_EMBEDDED = r"(?i)<(script|img|iframe|svg|object|embed)\b([^<>]{0,1000})>"
+_ATTRIBUTE = r"\s[\w:-]{1,40}\s{0,9}="
+_ADDRESS = r"(?i)\b(?:http|ftp|ws)://(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>)\]}`,]{1,255})[^\s\"'<>)\]`]{0,200}"
+_PRIVATE = (
+    r"(?i)(?:localhost|.*\.(?:localhost|local|internal|lan|intranet|example|test|invalid)|(?:.*\.)?example\.(?:com|org|net)"
     r"|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|169\.254\.[\d.]+|0\.0\.0\.0|\[.*\]"
-    r"|[^.]*|.*[{}<>$*|%].*|\.{2,}.*)",
-    re.IGNORECASE,
-).fullmatch
+    r"|[^.]*|.*[{}<>$*|%].*|\.{2,}.*)"
+)
 _NAMESPACES = frozenset(
     ("json-schema.org", "www.w3.org", "schema.org", "xmlns.com", "purl.org", "www.opengis.net", "schemas.xmlsoap.org")
 )
@@ -150,9 +145,9 @@ def dangerous_markup(text: str) -> list[DangerousMarkup]:
 def _links(text: str) -> Iterator[DangerousMarkup]:
     """Markdown links that run code; images as data are harmless."""
     count = 0
-    for match in _link.finditer(text):
+    for match in re.finditer(_LINK, text):
         start = text.rfind("[", max(0, match.start() - LONGEST_SNIPPET), match.start())
-        is_image = start > 0 and text[start - 1] == "!" and _image_data(match[1]) is not None
+        is_image = start > 0 and text[start - 1] == "!" and re.match(_IMAGE_DATA, match[1]) is not None
         if not is_image and count < MOST_FOUND:
             count += 1
             yield DangerousMarkup(LINK, _snippet(text[max(start, 0) : match.end()]))
@@ -161,9 +156,9 @@ def _links(text: str) -> Iterator[DangerousMarkup]:
 def _elements(text: str) -> Iterator[DangerousMarkup]:
     """Elements that load or run something; a bare `<img>` is a mention of the element or a placeholder."""
     count = 0
-    for match in _element.finditer(text):
+    for match in re.finditer(_EMBEDDED, text):
         has_script = match[1].lower() == "script" and "</script" in text[match.end() : match.end() + 2_000].lower()
-        if (has_script or _attribute(match[2]) is not None) and count < MOST_FOUND:
+        if (has_script or re.search(_ATTRIBUTE, match[2]) is not None) and count < MOST_FOUND:
             count += 1
             yield DangerousMarkup(ELEMENT, _snippet(match[0]))
 
@@ -171,9 +166,9 @@ def _elements(text: str) -> Iterator[DangerousMarkup]:
 def _addresses(text: str) -> Iterator[DangerousMarkup]:
     """Addresses without encryption; local hosts, placeholders, reserved names and namespaces are not links."""
     count = 0
-    for match in _address.finditer(text):
+    for match in re.finditer(_ADDRESS, text):
         host = match["host"].rstrip(".").lower()
-        if _private(host) is None and host not in _NAMESPACES and count < MOST_FOUND:
+        if re.fullmatch(_PRIVATE, host) is None and host not in _NAMESPACES and count < MOST_FOUND:
             count += 1
             yield DangerousMarkup(ADDRESS, _snippet(match[0]))
 
@@ -197,8 +192,10 @@ _FILE_NAME = (
     r"|private[_-]keys?\.|cookies\.sqlite|system32|ntds\.dit|appdata"
 )
 _FILE_NAME_PARTS = (
-    *("id_", "_keys", "_hosts", "credential", "sh_history", "mcp.json", "claude_desktop_config", "key", "wallet.dat"),
-    *("auth.log", "secret", "password", "private", "cookies.sqlite", "system32", "ntds.dit", "appdata"),
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys", "known_hosts", "git-credentials", "sh_history"),
+    *("mcp.json", "credential.", "credentials.", "claude_desktop_config", "keychain", "keyring", "keystore"),
+    *("wallet.dat", "auth.log", "secret.", "secrets.", "password.", "passwords.", "private_key", "private-key"),
+    *("cookies.sqlite", "system32", "ntds.dit", "appdata"),
 )
 """Parts of which every match of `_FILE_NAME` has one."""
 

@@ -9,7 +9,6 @@ import re
 from binascii import Error as InvalidDataError
 from binascii import a2b_base64
 from collections import Counter
-from string import ascii_lowercase
 from typing import TYPE_CHECKING, Literal
 
 from mcproof.checks.texts.words import KNOWN
@@ -24,6 +23,7 @@ Encoding = Literal[
 ]
 """What to look for in a text; `encodings.DECODERS` has a decoder for each."""
 
+_LOWERCASE = "abcdefghijklmnopqrstuvwxyz"
 _LETTERS = bytes(
     97
     if 65 <= code <= 90 or 97 <= code <= 122
@@ -103,10 +103,9 @@ _USUAL_WORDS = """
 """Words of which a sentence to a model has two."""
 
 ALPHABETS = {
-    "atbash": ascii_lowercase[::-1],
+    "atbash": _LOWERCASE[::-1],
     **{
-        "rot13" if by == 13 else f"shift by {by}": ascii_lowercase[by:] + ascii_lowercase[:by]
-        for by in range(1, len(ascii_lowercase))
+        "rot13" if by == 13 else f"shift by {by}": _LOWERCASE[by:] + _LOWERCASE[:by] for by in range(1, len(_LOWERCASE))
     },
 }
 """What the letters from a to z stand for, by the name of the cipher."""
@@ -114,7 +113,7 @@ ALPHABETS = {
 
 def _markers() -> dict[str, frozenset[bytes]]:
     """Encoded forms of usual words, for each cipher."""
-    signs, letters = _USUAL_WORDS.encode(), ascii_lowercase.encode()
+    signs, letters = _USUAL_WORDS.encode(), _LOWERCASE.encode()
     encoded = {"reversed": signs[::-1]}
     for cipher, alphabet in ALPHABETS.items():
         encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable
-from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.core.schema.acceptance import accepts_nothing
@@ -224,7 +223,7 @@ class SchemaTree:
                 # six for one, an escaped control character, too. Few schemas are long enough to be encoded.
                 self._most_bytes = len(marshal.dumps(self.root, 2)) * 6
             except ValueError:  # nested too deep for it
-                self._most_bytes = inf
+                self._most_bytes = float("inf")
         return self._most_bytes
 
     @property

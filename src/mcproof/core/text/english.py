@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n|:\s*\n")
-_LEAD = re.compile(
-    r"""(?:\[[^\]]{0,40}\]|\W)*
+# Patterns, which `re` compiles on first use: most commands read no prose, and must start fast.
+_SENTENCE_END = r"[.!?](?:\s|$)|\n\s*\n|:\s*\n"
+_LEAD = r"""(?ix)(?:\[[^\]]{0,40}\]|\W)*
     (?:
         (?:please\s+)? use\s+(?:this|it)\b [^.]{0,60}? \b to\s+
       | (?:this|the|an?)?\s*? (?:[\w-]+\s+){0,2}? (?:tool|function|command|endpoint|method|operation|utility)\s+
@@ -21,34 +21,31 @@ _LEAD = re.compile(
       | (?:allows?|lets?|helps?|enables?)\s+ (?:(?:you|users?|agents?|the|to)\s+)+
       | this\s+(?:tool|function|command|endpoint|method|operation|utility)\s+
     )?
-    (?:\w+ly\s+)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
+    (?:\w+ly\s+)?"""
 """What stands before the first verb of a description: "Use this tool to"."""
 
 
 def first_sentence(text: str) -> str:
     """Return the text up to the first full stop, blank line or list."""
     stripped = text.lstrip()
-    end = _SENTENCE_END.search(stripped)
+    end = re.search(_SENTENCE_END, stripped)
     return stripped[: end.start()] if end is not None else stripped
 
 
 def lead_end(sentence: str) -> int:
     """Return the index where the first verb of a sentence may start."""
-    match = _LEAD.match(sentence)
+    match = re.match(_LEAD, sentence)
     return match.end() if match is not None else 0
 
 
-_NEGATED = re.compile(
-    r"\b(?:(?:do|does|did|is|are|will|can|must|should)(?:n't| not)|cannot|won't|never|not|without|nor)\b[^.;:!?\n]*",
-    re.IGNORECASE,
+_NEGATED = (
+    r"(?i)\b(?:(?:do|does|did|is|are|will|can|must|should)(?:n't| not)|cannot|won't|never|not|without|nor)\b[^.;:!?\n]*"
 )
 
 
 def without_negations(text: str) -> str:
     """A text without what it denies: "Returns the page. Does not write to disk." says nothing about a disk."""
-    return _NEGATED.sub(" ", text)
+    return re.sub(_NEGATED, " ", text)
 
 
 def agent_verb_forms(noun: str) -> Iterator[str]:

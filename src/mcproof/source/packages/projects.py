@@ -20,6 +20,7 @@ from mcproof.source.packages.versions import (
     release_of,
     text_of,
 )
+from mcproof.source.suffixes import JAVASCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -347,7 +348,7 @@ def _json(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-SUFFIXES = (".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx")
+SUFFIXES = JAVASCRIPT
 """How the names of source files end."""
 PACKAGE_FILE = "package.json"
 _LARGEST = 1 << 20

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
 from mcproof.core.catalog.model import ODD_MEMBER, ODD_OUTPUT, ODD_ROOT, OUTPUT_DIALECT, OUTPUT_REFERENCE, Tool
-from mcproof.core.schema.validation import objections
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from mcproof.checks.subjects import DatedItem
     from mcproof.core.schema.references import Reference
+    from mcproof.core.schema.tree import SchemaTree
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"
@@ -118,7 +118,7 @@ def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """
     tool = _tool(dated)
     if tool.tree is not None and dated.revision >= DIALECTS:
-        faults = objections(tool.tree)
+        faults = _faults(tool.tree)
         yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
@@ -258,7 +258,7 @@ def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """
     tree = _tool(dated).output_tree
     if tree is not None:
-        yield from _first(objections(tree), _OUTPUT)
+        yield from _first(_faults(tree), _OUTPUT)
 
 
 _BARE = frozenset(
@@ -270,6 +270,13 @@ _BARE = frozenset(
 def _tool(dated: DatedItem) -> Tool:
     assert isinstance(dated.item, Tool)  # noqa: S101 (by the kinds of these rules)
     return dated.item
+
+
+def _faults(tree: SchemaTree) -> list[tuple[str, str]]:
+    """The errors of a schema."""
+    from mcproof.core.schema.validation import objections  # here, as nearly all schemas are plainly valid
+
+    return objections(tree)
 
 
 def _first(faults: list[tuple[str, str]], base: str) -> Iterator[Problem]:

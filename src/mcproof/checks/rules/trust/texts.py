@@ -383,7 +383,9 @@ def shadows_known_tool(around: Neighbourhood) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1001.
     """
-    from mcproof.checks.behaviour.acts import similar_names
+    if not around.neighbours:
+        return
+    from mcproof.checks.behaviour.acts import similar_names  # here, as most servers have no neighbours
 
     names = [tool.name for tool in around.catalog.tools if tool.name]
     for neighbour in around.neighbours:
