@@ -1,4 +1,4 @@
-"""What the formats of strings come to in a JSON Schema.
+"""What the formats of strings, and the checks of a schema of zod 4 together, come to in a JSON Schema.
 
 The patterns are in `formats.json`: those that zod-to-json-schema 3.25 writes for zod 3, and those of zod 4 with the
 version that each is in use from, as the packages write them.
@@ -15,7 +15,7 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.source.javascript.values import UNDEFINED, JsObject, JsRegExp, Unknown, Value
 
 if TYPE_CHECKING:
-    from mcproof.source.javascript.zod.schema import Check
+    from mcproof.source.javascript.zod.schema import Check, ZodSchema
 
 Version = tuple[int, ...]
 
@@ -147,3 +147,93 @@ def regexp_source(text: str) -> str:
         is_escaped = character == "\\" and not is_escaped
         parts.append("\\n" if character == "\n" else character)
     return "".join(parts) or "(?:)"
+
+
+# All checks of a schema of zod 4
+
+SAFE_INTEGER = 2**53 - 1
+NUMBER_FORMATS: dict[str, tuple[float, float]] = {
+    "int": (-SAFE_INTEGER, SAFE_INTEGER),
+    "safe": (-SAFE_INTEGER, SAFE_INTEGER),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "float32": (-3.4028234663852886e38, 3.4028234663852886e38),
+    "float64": (-1.7976931348623157e308, 1.7976931348623157e308),
+}
+WITH_OWN_PATTERN = {"regex", "startsWith", "endsWith", "includes", "datetime", "time", "emoji", "mac"}
+WITH_OWN_PATTERN |= {"uuid", "uuidv4", "uuidv6", "uuidv7"}
+"""Checks whose pattern is a new regular expression each time; other formats share one."""
+BOUNDS = {
+    **dict.fromkeys(("min", "gte", "nonnegative", "nonempty", "minLength", "minSize", "minimum"), "minimum"),
+    **dict.fromkeys(("max", "lte", "nonpositive", "maxLength", "maxSize", "maximum"), "maximum"),
+    **dict.fromkeys(("gt", "positive"), "exclusiveMinimum"),
+    **dict.fromkeys(("lt", "negative"), "exclusiveMaximum"),
+}
+ZEROS = {"nonnegative": 0, "nonpositive": 0, "positive": 0, "negative": 0, "nonempty": 1}
+
+
+def aggregated(schema: ZodSchema, version: Version) -> dict[str, Any]:
+    """What all checks of a schema come to."""
+    facts: dict[str, Any] = {}
+    for index, check in enumerate(schema.checks):
+        name, value = check.name, check.arguments[0] if check.arguments else UNDEFINED
+        if name in NUMBER_FORMATS:
+            _bound(version, facts, *NUMBER_FORMATS[name])
+            if "int" in name or name == "safe":
+                facts["is_int"] = True
+            elif version < (4, 6):
+                facts["is_int"] = False
+        elif name in ("length", "size"):
+            _bound(version, facts, value, value)
+        elif name in BOUNDS:
+            _narrow(facts, BOUNDS[name], ZEROS.get(name, value))
+        elif name in ("multipleOf", "step"):
+            divisors = facts.setdefault("divisors", [])
+            divisor = abs(value) if isinstance(value, int | float) and version >= (4, 5) else value
+            if divisor not in divisors and (not divisors or version >= (4, 6)):
+                divisors.append(divisor)
+        elif schema.kind == "string":
+            _add_format(version, facts, check, is_own=index == 0 and bool(schema.facts.get("is_format")))
+    return facts
+
+
+def _bound(version: Version, facts: dict[str, Any], least: Value, most: Value) -> None:
+    for word, value in (("minimum", least), ("maximum", most)):
+        # Up to 4.5 an exact bound replaces earlier ones, later it only narrows them.
+        if version < (4, 6):
+            facts.pop(word, None)
+        _narrow(facts, word, value)
+
+
+def _add_format(version: Version, facts: dict[str, Any], check: Check, *, is_own: bool) -> None:
+    added = zod4_format(check, version, is_own=is_own)
+    if added is None:
+        return
+    facts["is_wider"] = facts.get("is_wider") or added.is_wider
+    # From 4.1.13 to 4.5 the format of an address, as of `z.ipv4()`, stays whatever follows.
+    is_fixed = facts.get("is_fixed") and (4, 1, 13) <= version < (4, 6)
+    if added.format != "" and not is_fixed:  # else the check says nothing about a format
+        facts["format"] = added.format
+        facts["is_fixed"] = is_own and check.name in ("ipv4", "ipv6", "mac")
+    if added.encoding:
+        facts["encoding"] = added.encoding
+    if added.pattern is not None:
+        patterns = facts.setdefault("patterns", [])
+        # A set of regular expressions is kept, which are compared by identity.
+        if check.name in WITH_OWN_PATTERN or added.pattern not in patterns:
+            patterns.append(added.pattern)
+
+
+def are_numbers(*values: Value) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _narrow(facts: dict[str, Any], word: str, value: Value) -> None:
+    """Keep the stricter of two bounds."""
+    earlier = facts.get(word)
+    if not are_numbers(value):
+        facts[word] = Unknown("this bound is not a known number")
+    elif earlier is None or not are_numbers(earlier):
+        facts[word] = value if earlier is None else earlier
+    else:
+        facts[word] = max(earlier, value) if "inimum" in word else min(earlier, value)

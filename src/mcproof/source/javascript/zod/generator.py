@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.text.json_positions import escape
 from mcproof.source.javascript.values import UNDEFINED, BigInt, Unknown, Value
 from mcproof.source.javascript.zod import folding
-from mcproof.source.javascript.zod.formats import Version, zod4_format
+from mcproof.source.javascript.zod.formats import Version, aggregated, are_numbers
 from mcproof.source.javascript.zod.parts import UnknownParts, UnrepresentableError, as_json, type_of
 from mcproof.source.javascript.zod.schema import Check, ZodSchema, member_of, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 Json = dict[str, Any]
 
@@ -29,15 +30,6 @@ DRAFTS = {
 DEEPEST = 80
 MOST_PARTS = 20_000
 MOST_SEARCHED = 2_000
-SAFE_INTEGER = 2**53 - 1
-NUMBER_FORMATS: dict[str, tuple[float, float]] = {
-    "int": (-SAFE_INTEGER, SAFE_INTEGER),
-    "safe": (-SAFE_INTEGER, SAFE_INTEGER),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "float32": (-3.4028234663852886e38, 3.4028234663852886e38),
-    "float64": (-1.7976931348623157e308, 1.7976931348623157e308),
-}
 UNREPRESENTABLE = {
     "bigint": "BigInt",
     "symbol": "Symbols",
@@ -237,7 +229,7 @@ class Zod4Generator:
     # Kinds
 
     def _write_string(self, json: Json, schema: ZodSchema, *_: object) -> None:
-        facts = self._aggregated(schema)
+        facts = aggregated(schema, self.version)
         json["type"] = "string"
         _copy(facts, json, ("minimum", "minLength"), ("maximum", "maxLength"))
         if facts.get("format") and not facts["is_wider"]:
@@ -252,12 +244,12 @@ class Zod4Generator:
             json["allOf"] = [{**typed, "pattern": pattern} for pattern in patterns]
 
     def _write_number(self, json: Json, schema: ZodSchema, *_: object) -> None:
-        facts = self._aggregated(schema)
+        facts = aggregated(schema, self.version)
         json["type"] = "integer" if facts.get("is_int") else "number"
         for word, tighter in (("minimum", max), ("maximum", min)):
             exclusive = "exclusive" + word.capitalize()
             one, other = facts.get(exclusive), facts.get(word)
-            if one is not None and (other is None or (_are_numbers(one, other) and tighter(one, other) == one)):
+            if one is not None and (other is None or (are_numbers(one, other) and tighter(one, other) == one)):
                 json[exclusive] = one
             elif other is not None:
                 json[word] = other
@@ -284,7 +276,7 @@ class Zod4Generator:
         json["not"] = {}
 
     def _write_array(self, json: Json, schema: ZodSchema, path: tuple[ZodSchema, ...]) -> None:
-        _copy(self._aggregated(schema), json, ("minimum", "minItems"), ("maximum", "maxItems"))
+        _copy(aggregated(schema, self.version), json, ("minimum", "minItems"), ("maximum", "maxItems"))
         json["type"] = "array"
         json["items"] = self._process(schema.facts["element"], path)
 
@@ -345,12 +337,12 @@ class Zod4Generator:
                 json["minItems"] = least
             if others is None:
                 json["maxItems"] = len(items)
-        _copy(self._aggregated(schema), json, ("minimum", "minItems"), ("maximum", "maxItems"))
+        _copy(aggregated(schema, self.version), json, ("minimum", "minItems"), ("maximum", "maxItems"))
 
     def _write_record(self, json: Json, schema: ZodSchema, path: tuple[ZodSchema, ...]) -> None:
         key, value, mode = (schema.facts[word] for word in ("key", "value", "mode"))
         json["type"] = "object"
-        patterns = self._aggregated(key).get("patterns") if isinstance(key, ZodSchema) else None
+        patterns = aggregated(key, self.version).get("patterns") if isinstance(key, ZodSchema) else None
         if mode == "loose" and patterns and self.version >= (4, 3, 4):
             values = self._process(value, path)
             json["patternProperties"] = {pattern: values for pattern in patterns if isinstance(pattern, str)}
@@ -404,7 +396,7 @@ class Zod4Generator:
 
     def _write_file(self, json: Json, schema: ZodSchema, *_: object) -> None:
         file: Json = {"type": "string", "format": "binary", "contentEncoding": "binary"}
-        _copy(self._aggregated(schema), file, ("minimum", "minLength"), ("maximum", "maxLength"))
+        _copy(aggregated(schema, self.version), file, ("minimum", "minLength"), ("maximum", "maxLength"))
         types = [kind for check in schema.checks if check.name == "mime" for kind in _listed(check)]
         if len(types) == 1:
             json |= {**file, "contentMediaType": types[0]}
@@ -416,57 +408,6 @@ class Zod4Generator:
     def _write_template(self, json: Json, *_: object) -> None:
         json["type"] = "string"
         json["pattern"] = Unknown("the pattern of a template is not derived")
-
-    # Checks
-
-    def _aggregated(self, schema: ZodSchema) -> dict[str, Any]:
-        """What all checks of a schema come to."""
-        facts: dict[str, Any] = {}
-        for index, check in enumerate(schema.checks):
-            name, value = check.name, check.arguments[0] if check.arguments else UNDEFINED
-            if name in NUMBER_FORMATS:
-                self._bound(facts, *NUMBER_FORMATS[name])
-                if "int" in name or name == "safe":
-                    facts["is_int"] = True
-                elif self.version < (4, 6):
-                    facts["is_int"] = False
-            elif name in ("length", "size"):
-                self._bound(facts, value, value)
-            elif name in BOUNDS:
-                _narrow(facts, BOUNDS[name], ZEROS.get(name, value))
-            elif name in ("multipleOf", "step"):
-                divisors = facts.setdefault("divisors", [])
-                divisor = abs(value) if isinstance(value, int | float) and self.version >= (4, 5) else value
-                if divisor not in divisors and (not divisors or self.version >= (4, 6)):
-                    divisors.append(divisor)
-            elif schema.kind == "string":
-                self._add_format(facts, check, is_own=index == 0 and bool(schema.facts.get("is_format")))
-        return facts
-
-    def _bound(self, facts: dict[str, Any], least: Value, most: Value) -> None:
-        for word, value in (("minimum", least), ("maximum", most)):
-            # Up to 4.5 an exact bound replaces earlier ones, later it only narrows them.
-            if self.version < (4, 6):
-                facts.pop(word, None)
-            _narrow(facts, word, value)
-
-    def _add_format(self, facts: dict[str, Any], check: Check, *, is_own: bool) -> None:
-        added = zod4_format(check, self.version, is_own=is_own)
-        if added is None:
-            return
-        facts["is_wider"] = facts.get("is_wider") or added.is_wider
-        # From 4.1.13 to 4.5 the format of an address, as of `z.ipv4()`, stays whatever follows.
-        is_fixed = facts.get("is_fixed") and (4, 1, 13) <= self.version < (4, 6)
-        if added.format != "" and not is_fixed:  # else the check says nothing about a format
-            facts["format"] = added.format
-            facts["is_fixed"] = is_own and check.name in ("ipv4", "ipv6", "mac")
-        if added.encoding:
-            facts["encoding"] = added.encoding
-        if added.pattern is not None:
-            patterns = facts.setdefault("patterns", [])
-            # A set of regular expressions is kept, which are compared by identity.
-            if check.name in WITH_OWN_PATTERN or added.pattern not in patterns:
-                patterns.append(added.pattern)
 
     # Facts about schemas
 
@@ -602,18 +543,6 @@ class Zod4Generator:
                 _drop_repeated(body, above)
 
 
-WITH_OWN_PATTERN = {"regex", "startsWith", "endsWith", "includes", "datetime", "time", "emoji", "mac"}
-WITH_OWN_PATTERN |= {"uuid", "uuidv4", "uuidv6", "uuidv7"}
-"""Checks whose pattern is a new regular expression each time; other formats share one."""
-BOUNDS = {
-    **dict.fromkeys(("min", "gte", "nonnegative", "nonempty", "minLength", "minSize", "minimum"), "minimum"),
-    **dict.fromkeys(("max", "lte", "nonpositive", "maxLength", "maxSize", "maximum"), "maximum"),
-    **dict.fromkeys(("gt", "positive"), "exclusiveMinimum"),
-    **dict.fromkeys(("lt", "negative"), "exclusiveMaximum"),
-}
-ZEROS = {"nonnegative": 0, "nonpositive": 0, "positive": 0, "negative": 0, "nonempty": 1}
-
-
 def enum_values(entries: dict[str, Value]) -> list[Any]:
     """The values of an enumeration, without the names that TypeScript lists for numbers."""
     numbers = {str(value) for value in entries.values() if type(value) in (int, float)}
@@ -638,21 +567,6 @@ def _drop_repeated(body: Json, other: Part) -> None:
     for key in [key for key in body if key not in ("$ref", "allOf") and key in definition]:
         if body[key] == definition[key]:
             del body[key]
-
-
-def _are_numbers(*values: Value) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-
-def _narrow(facts: dict[str, Any], word: str, value: Value) -> None:
-    """Keep the stricter of two bounds."""
-    earlier = facts.get(word)
-    if not _are_numbers(value):
-        facts[word] = Unknown("this bound is not a known number")
-    elif earlier is None or not _are_numbers(earlier):
-        facts[word] = value if earlier is None else earlier
-    else:
-        facts[word] = max(earlier, value) if "inimum" in word else min(earlier, value)
 
 
 def _copy(facts: dict[str, Any], json: Json, *words: tuple[str, str]) -> None:
