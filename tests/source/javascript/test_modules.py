@@ -147,3 +147,53 @@ def test_zod_and_the_sdk_are_recognized_in_a_bundle(tmp_path: Path) -> None:
     (tool,) = tools(project(tmp_path, {"index.js": text}, dependencies={}))
     assert tool["name"] == "moor"
     assert tool["inputSchema"]["properties"] == {"berth": {"type": "string", "description": "Where"}}
+
+
+CONTAINER = """
+if (typeof Reflect === "undefined" || !Reflect.getMetadata) throw new Error("the container needs reflect-metadata");
+const known = new Map();
+const registry = new Map();
+function injectable() {
+  return function (target) {
+    const types = Reflect.getMetadata("design:paramtypes", target) || [];
+    const tokens = Reflect.getOwnMetadata("tokens", target) || {};
+    Object.keys(tokens).forEach((key) => { types[+key] = tokens[key]; });
+    known.set(target, types);
+  };
+}
+function inject(token) {
+  return function (target, member, index) {
+    const tokens = Reflect.getOwnMetadata("tokens", target) || {};
+    tokens[index] = token;
+    Reflect.defineMetadata("tokens", tokens, target);
+  };
+}
+function resolve(token) {
+  if (registry.has(token)) return registry.get(token);
+  return new token(...(known.get(token) || []).map((type) => resolve(type)));
+}
+"""
+
+
+def test_a_container_creates_classes_with_what_their_metadata_asks_for(tmp_path: Path) -> None:
+    text = """
+    class Texts { of(name) { return `Knows ${name}.`; } }
+    class Harbour {
+      constructor(texts, list) { this.texts = texts; this.list = list; }
+      registerAll(server) {
+        for (const name of this.list) {
+          server.registerTool(name, { description: this.texts.of(name) }, async () => ({ content: [] }));
+        }
+      }
+    }
+    const decorate = (decorators, target) => decorators.reduceRight((made, one) => one(made) || made, target);
+    decorate([
+      injectable(),
+      (target, key) => inject("list")(target, key, 1),
+      Reflect.metadata("design:paramtypes", [Texts, Array]),
+    ], Harbour);
+    registry.set("list", ["moor", "cast_off"]);
+    resolve(Harbour).registerAll(server);
+    """
+    found = served(tmp_path, CONTAINER + text)
+    assert [tool["description"] for tool in found] == ["Knows moor.", "Knows cast_off."]

@@ -51,9 +51,9 @@ class SourceFile:
     def root(self) -> Node:
         return self._tree.root_node
 
-    def text(self, node: Node) -> str:
-        """The text of a node."""
-        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    def text(self, node: Node | None) -> str:
+        """The text of a node; empty if there is none."""
+        return "" if node is None else self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def line(self, offset: int) -> int:
         """The line of an offset, from one."""

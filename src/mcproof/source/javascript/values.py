@@ -65,10 +65,23 @@ ABSENT = Absent()
 def maybe(value: Value, reason: str) -> Unknown:
     """An item or a member that may be missing."""
     if isinstance(value, Unknown):
-        if any(option is ABSENT for option in value.options):
+        if may_lack(value):
             return value
         return Unknown(value.reason, (*(value.options or (value,)), ABSENT), value.is_default)
     return Unknown(reason, (value, ABSENT))
+
+
+def may_lack(item: Value) -> bool:
+    """Whether an item or a member may be missing."""
+    return item.__class__ is Unknown and ABSENT in item.options
+
+
+def present(item: Value) -> Value:
+    """An item or a member that may be missing, as it is if it is there."""
+    if not may_lack(item):
+        return item
+    rest = tuple(option for option in item.options if option is not ABSENT)
+    return rest[0] if len(rest) == 1 and not item.is_default else Unknown(item.reason, rest, item.is_default)
 
 
 class JsArray:

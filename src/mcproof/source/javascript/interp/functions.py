@@ -17,7 +17,6 @@ from mcproof.source.javascript.interp.interpreter import (
 )
 from mcproof.source.javascript.syntax import children_of, unescaped
 from mcproof.source.javascript.values import (
-    ABSENT,
     UNDEFINED,
     Accessor,
     JsArray,
@@ -25,6 +24,7 @@ from mcproof.source.javascript.values import (
     JsPromise,
     Library,
     Unknown,
+    may_lack,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class FunctionCode:
             elif kind in ("formal_parameters", "statement_block", "=>"):
                 break
         name = node.child_by_field_name("name")
-        self.name = module.source.text(name) if name is not None else ""
+        self.name = module.source.text(name)
         self.active = 0
         """How many calls of it are being followed."""
         self.registers = module.registers_in(node.start_byte, node.end_byte)
@@ -361,9 +361,7 @@ def has_member(name: Value, target: Value) -> Value:
         at: JsObject | None = target
         while at is not None:
             if key in at.members:
-                value = at.members[key]
-                is_sure = not (isinstance(value, Unknown) and ABSENT in value.options)
-                return True if is_sure else Unknown("whether a member exists is not known")
+                return True if not may_lack(at.members[key]) else Unknown("whether a member exists is not known")
             if at.is_open or at.native is not None:
                 return Unknown("whether a member exists is not known")
             at = at.proto

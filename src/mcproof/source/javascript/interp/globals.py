@@ -6,9 +6,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.source.javascript.interp.builtins import METHODS, argument, collection, native_method
+from mcproof.source.javascript.interp import arrays, texts  # noqa: F401  (methods that register themselves)
+from mcproof.source.javascript.interp.builtins import METHODS, argument, native_method
 from mcproof.source.javascript.interp.functions import JsFunction, NativeFunction
-from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, JsThrowError, either, over_options
+from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, JsThrowError, default_of, either, over_options
 from mcproof.source.javascript.interp.members import (
     call_value,
     get_member,
@@ -19,6 +20,7 @@ from mcproof.source.javascript.interp.members import (
     set_member,
 )
 from mcproof.source.javascript.interp.modules import as_value
+from mcproof.source.javascript.interp.objects import collection
 from mcproof.source.javascript.interp.operators import (
     integral,
     json_text,
@@ -28,7 +30,6 @@ from mcproof.source.javascript.interp.operators import (
     truth,
 )
 from mcproof.source.javascript.values import (
-    ABSENT,
     UNDEFINED,
     Accessor,
     BigInt,
@@ -39,7 +40,9 @@ from mcproof.source.javascript.values import (
     JsRegExp,
     Symbol,
     Unknown,
+    may_lack,
     maybe,
+    present,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ def define_globals(run: Interpreter) -> None:
         JSON=_namespace({"stringify": lambda given: _stringify(run, given), "parse": _parse}),
         Math=_namespace(_MATH),
         Promise=_promise(run),
-        Reflect=_namespace({**_object_functions(run), "ownKeys": _keys}),
+        Reflect=_namespace({**_object_functions(run), "ownKeys": _keys, **_metadata_functions()}),
         Date=_with_members("Date", lambda given: JsDate(), dict.fromkeys(("now", "parse", "UTC"), _time)),
         RegExp=_native("RegExp", _regexp),
         Proxy=_native("Proxy", lambda given: argument(given, 0)),
@@ -411,10 +414,8 @@ def _entries(run: Interpreter, given: list[Value], part: int | None) -> Value:
     items: list[Value] = []
     for name in names.items:
         key = name.options[0] if isinstance(name, Unknown) else name
-        member = get_member(run, value, key)
-        if isinstance(value, JsObject) and isinstance(raw := value.members.get(key), Unknown) and ABSENT in raw.options:
-            rest = tuple(option for option in raw.options if option is not ABSENT)
-            member = rest[0] if len(rest) == 1 else Unknown(raw.reason, rest, raw.is_default)
+        raw = value.members.get(key) if isinstance(value, JsObject) else None
+        member = present(raw) if may_lack(raw) else get_member(run, value, key)
         item: Value = JsArray([key, member]) if part is None else member
         items.append(maybe(item, name.reason) if isinstance(name, Unknown) else item)
     run.charge(len(items) // 8)
@@ -471,11 +472,11 @@ def _from_entries(run: Interpreter, given: list[Value]) -> Value:
     items, is_open = items_of(run, argument(given, 0))
     made = JsObject({}, is_open=is_open)
     for item in items:
-        present = next((o for o in item.options if o is not ABSENT), item) if isinstance(item, Unknown) else item
-        if isinstance(present, JsArray) and len(present.items) > 1:
-            key = property_key(present.items[0])
+        known = default_of(present(item))
+        if isinstance(known, JsArray) and len(known.items) > 1:
+            key = property_key(known.items[0])
             if isinstance(key, str):
-                value = present.items[1]
+                value = known.items[1]
                 made.members[key] = maybe(value, item.reason) if isinstance(item, Unknown) else value
                 continue
         made.is_open = True
@@ -537,6 +538,40 @@ def _object_functions(run: Interpreter) -> dict[str, Use]:
         "is": lambda given: given[0] is given[1] if len(given) > 1 else True,
         "get": lambda given: get_member(run, argument(given, 0), str(property_key(argument(given, 1)))),
         "has": lambda given: METHODS["Object"]["hasOwnProperty"](run, argument(given, 0), given[1:]),
+    }
+
+
+def _metadata_functions() -> dict[str, Use]:
+    """What the package `reflect-metadata` adds to `Reflect`: facts by which containers create objects."""
+    known: dict[tuple[int, Value, Value], tuple[Value, Value]] = {}
+
+    def define(given: list[Value]) -> Value:
+        key, value, target, member = (*given, *[UNDEFINED] * 4)[:4]
+        known[id(target), member, key] = (target, value)  # the target is kept, so that its id stays its own
+        return UNDEFINED
+
+    def own(given: list[Value]) -> Value:
+        key, target, member = (*given, *[UNDEFINED] * 3)[:3]
+        return known.get((id(target), member, key), (target, UNDEFINED))[1]
+
+    def inherited(given: list[Value]) -> Value:
+        key, target, member = (*given, *[UNDEFINED] * 3)[:3]
+        while isinstance(target, JsObject):
+            if (found := own([key, target, member])) is not UNDEFINED:
+                return found
+            target = target.proto
+        return UNDEFINED
+
+    def decorator(given: list[Value]) -> Value:
+        return _native("decorator", lambda more: define([*given[:2], *more[:2]]))
+
+    return {
+        "metadata": decorator,
+        "defineMetadata": define,
+        "getMetadata": inherited,
+        "getOwnMetadata": own,
+        "hasMetadata": lambda given: inherited(given) is not UNDEFINED,
+        "hasOwnMetadata": lambda given: own(given) is not UNDEFINED,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.source.javascript.interp.builtins import call_builtin, method_of, object_member
 from mcproof.source.javascript.interp.functions import JsFunction, NativeFunction, call_function, mentions
 from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, Completion, Deferred, either, over_options
 from mcproof.source.javascript.interp.operators import text_of
@@ -19,6 +20,8 @@ from mcproof.source.javascript.values import (
     Library,
     Symbol,
     Unknown,
+    may_lack,
+    maybe,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +58,14 @@ def resolved(value: Value) -> Value:
     return value.compute() if value.__class__ is Deferred else value
 
 
+def _read(value: Value) -> Value:
+    """What reading an item or a member comes to that may be missing."""
+    if not may_lack(value):
+        return value
+    options = tuple(UNDEFINED if option is ABSENT else option for option in value.options)
+    return Unknown(value.reason, options, value.is_default)
+
+
 def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> Value:
     """A member of an object or of what it inherits from; UNDEFINED if there is none."""
     at: JsObject | None = holder
@@ -68,10 +79,7 @@ def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> V
                 if isinstance(value.get, JsFunction):
                     return call_function(run, value.get, this, ())
                 return value.get.use(this, []) if isinstance(value.get, NativeFunction) else UNDEFINED
-            if value.__class__ is Unknown and ABSENT in value.options:
-                options = [UNDEFINED if option is ABSENT else option for option in value.options]
-                return Unknown(value.reason, tuple(options), value.is_default)
-            return value
+            return _read(value)
         # of a map it is the content that may be more, not the members
         is_open = is_open or (at.is_open and not hasattr(at.native, "entries"))
         at = at.proto
@@ -82,8 +90,6 @@ def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> V
 
 def get_member(run: Interpreter, value: Value, name: str) -> Value:
     """A member of any value; undefined where reading it would fail, because a server that runs does not fail there."""
-    from mcproof.source.javascript.interp import builtins
-
     if isinstance(value, JsObject):
         if value.native is not None and value.native.__class__ is not str and run.host.is_native(value.native):
             own = member_from(run, value, name, value)
@@ -94,42 +100,39 @@ def get_member(run: Interpreter, value: Value, name: str) -> Value:
         found = member_from(run, value, name, value)
         if found is not UNDEFINED:
             return found
-        return builtins.object_member(run, value, name)
+        return object_member(run, value, name)
     if isinstance(value, Unknown):
         if value.options:
             return over_options(value, lambda option: get_member(run, option, name))
         return Unknown(value.reason)
     if isinstance(value, JsArray):
         if name == "length":
-            if value.is_open or any(isinstance(item, Unknown) and ABSENT in item.options for item in value.items):
+            if value.is_open or any(map(may_lack, value.items)):
                 return Unknown("the length of this list is not known")
             return len(value.items)
         if name.isdigit():
             if int(name) < len(value.items):
-                item = value.items[int(name)]
-                if isinstance(item, Unknown) and ABSENT in item.options:
-                    return Unknown(item.reason, tuple(UNDEFINED if o is ABSENT else o for o in item.options))
-                return item
+                return _read(value.items[int(name)])
             return Unknown("this item is not known") if value.is_open else UNDEFINED
         if value.members is not None and name in value.members:
             return value.members[name]
-        return builtins.method_of(run, "Array", name)
+        return method_of(run, "Array", name)
     if isinstance(value, str):
         if name == "length":
             return len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass")) // 2
         if name.isdigit():
             return value[int(name)] if int(name) < len(value) else UNDEFINED
-        return builtins.method_of(run, "String", name)
+        return method_of(run, "String", name)
     if value is None or value is UNDEFINED:
         return UNDEFINED
     if isinstance(value, JsRegExp):
         return {"source": value.source, "flags": value.flags, "global": "g" in value.flags}.get(
-            name, builtins.method_of(run, "RegExp", name)
+            name, method_of(run, "RegExp", name)
         )
     if isinstance(value, (int, float)):
-        return builtins.method_of(run, "Number", name)
+        return method_of(run, "Number", name)
     if isinstance(value, JsPromise):
-        return builtins.method_of(run, "Promise", name)
+        return method_of(run, "Promise", name)
     return run.host.member(value, name)
 
 
@@ -189,9 +192,7 @@ def items_of(run: Interpreter, value: Value) -> tuple[list[Value], bool]:
             parts = [items_of(run, option) for option in lists]
             reason = value.reason
             return [
-                item if isinstance(item, Unknown) and ABSENT in item.options else either([item, ABSENT], reason)
-                for items, _ in parts
-                for item in items
+                item if may_lack(item) else either([item, ABSENT], reason) for items, _ in parts for item in items
             ], any(is_open for _, is_open in parts)
         return [], True
     if isinstance(value, JsObject):
@@ -216,8 +217,7 @@ def keys_of(value: Value) -> tuple[list[Value], bool]:
             if at is value or "constructor" not in at.members:
                 for name, member in at.members.items():
                     if name[:2] != "@@" and not (name == "prototype" and isinstance(at, JsFunction)):
-                        is_doubtful = isinstance(member, Unknown) and ABSENT in member.options
-                        names.setdefault(name, Unknown(member.reason, (name, ABSENT)) if is_doubtful else name)
+                        names.setdefault(name, maybe(name, member.reason) if may_lack(member) else name)
             is_open = is_open or at.is_open
             at = at.proto
         return list(names.values()), is_open
@@ -299,6 +299,9 @@ def call_options(run: Interpreter, value: Unknown, options: list[Value], call: C
 
 def call_method(run: Interpreter, value: Value, name: str, given: list[Value], place: Place) -> Value:
     """Call a member of a value."""
+    result = call_builtin(run, value, name, given)
+    if result is not ABSENT:
+        return result
     if isinstance(value, Unknown):
         options = [
             option for option in value.options if not (option is ABSENT or option is None or option is UNDEFINED)

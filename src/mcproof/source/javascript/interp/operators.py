@@ -46,6 +46,11 @@ def truth(value: Value) -> bool | None:
     return None if isinstance(value, Library) and value.package == "?" else True
 
 
+def unsettled(value: Value) -> Unknown:
+    """A condition that is not settled."""
+    return value if isinstance(value, Unknown) else Unknown("a condition is not settled")
+
+
 def is_nullish(value: Value) -> bool | None:
     """Whether a value is null or undefined; None if unknown."""
     if isinstance(value, Unknown):

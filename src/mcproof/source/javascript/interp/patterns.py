@@ -83,7 +83,7 @@ def compile_reference(module: Module, node: Node) -> tuple[Callable[[Scope], Val
         target = compile_expression(module, target_node)
     if node.type == "member_expression":
         property_node = node.child_by_field_name("property")
-        name = module.source.text(property_node) if property_node is not None else ""
+        name = module.source.text(property_node)
         return target, lambda scope: name
     index = compile_expression(module, node.child_by_field_name("index"))
     return target, lambda scope: property_key(index(scope))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.source.javascript.interp import functions, patterns
+from mcproof.source.javascript.interp import calls, functions, operations, patterns  # noqa: F401  (expressions that register themselves)
 from mcproof.source.javascript.interp.expressions import compile_expression
 from mcproof.source.javascript.interp.interpreter import (
     ITERATIONS_IN_DOUBT,
@@ -16,9 +16,9 @@ from mcproof.source.javascript.interp.interpreter import (
     Scope,
 )
 from mcproof.source.javascript.interp.members import items_of, keys_of
-from mcproof.source.javascript.interp.operators import side_by_default, strictly_equal, truth
+from mcproof.source.javascript.interp.operators import side_by_default, strictly_equal, truth, unsettled
 from mcproof.source.javascript.syntax import children_of, string_of
-from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsObject, Unknown
+from mcproof.source.javascript.values import UNDEFINED, JsObject, Unknown, may_lack, present
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -167,7 +167,7 @@ def _class(module: Module, node: Node) -> Execute:
 
     evaluate = compile_class(module, node)
     name = node.child_by_field_name("name")
-    text = module.source.text(name) if name is not None else ""
+    text = module.source.text(name)
 
     def execute(scope: Scope) -> Completion | None:
         scope.variables[text] = evaluate(scope)
@@ -179,7 +179,7 @@ def _class(module: Module, node: Node) -> Execute:
 @_compiles("enum_declaration")
 def _enum(module: Module, node: Node) -> Execute:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    text = module.source.text(name) if name is not None else ""
+    text = module.source.text(name)
     parts: list[tuple[str, Evaluate | None]] = []
     for child in children_of(body) if body is not None else ():
         key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
@@ -209,7 +209,7 @@ def _enum(module: Module, node: Node) -> Execute:
 @_compiles("internal_module", "module")
 def _namespace(module: Module, node: Node) -> Execute:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    text = module.source.text(name) if name is not None else ""
+    text = module.source.text(name)
     nodes = [
         (child.child_by_field_name("declaration") if child.type == "export_statement" else child) or child
         for child in (children_of(body) if body is not None else ())
@@ -246,7 +246,7 @@ def _jump(module: Module, node: Node) -> Execute:
 @_compiles("labeled_statement")
 def _labeled(module: Module, node: Node) -> Execute:
     label, body = node.child_by_field_name("label"), node.child_by_field_name("body")
-    text = module.source.text(label) if label is not None else ""
+    text = module.source.text(label)
     execute_body = compile_statement(module, body)
 
     def execute(scope: Scope) -> Completion | None:
@@ -271,7 +271,7 @@ def _if(module: Module, node: Node) -> Execute:
         holds = truth(value)
         if holds is not None:
             return first(scope) if holds else second(scope)
-        unknown = value if isinstance(value, Unknown) else Unknown("a condition is not settled")
+        unknown = unsettled(value)
         sides = [lambda: first(scope), lambda: second(scope)]
         return run.alternatives(key, unknown, sides, side_by_default(unknown))
 
@@ -320,7 +320,7 @@ def _switch(module: Module, node: Node) -> Execute:
                 preferred = len(possible) - 1
         if len(possible) == 1:
             return run_from(possible[0], inner)
-        unknown = value if isinstance(value, Unknown) else Unknown("a condition is not settled")
+        unknown = unsettled(value)
         sides = [lambda number=number: run_from(number, Scope(scope)) for number in possible]
         return run.alternatives(key, unknown, sides, preferred)
 
@@ -378,7 +378,7 @@ def _label(module: Module, node: Node) -> str:
     parent = node.parent
     if parent is not None and parent.type == "labeled_statement":
         label = parent.child_by_field_name("label")
-        return module.source.text(label) if label is not None else ""
+        return module.source.text(label)
     return ""
 
 
@@ -405,11 +405,9 @@ def _for_in(module: Module, node: Node) -> Execute:
         items, is_open = items_of(run, value) if is_of else keys_of(value)
         with run.within("loop"):
             for number, item in enumerate(items[:MOST_ITERATIONS]):
-                if isinstance(item, Unknown) and any(option is ABSENT for option in item.options):
-                    rest = tuple(option for option in item.options if option is not ABSENT)
-                    present = rest[0] if len(rest) == 1 else Unknown(item.reason, rest)
+                if may_lack(item):
                     outcome: list[tuple[bool, Completion | None]] = []
-                    side = lambda present=present, outcome=outcome: _noted(outcome, one(scope, present))  # noqa: E731
+                    side = lambda item=item, outcome=outcome: _noted(outcome, one(scope, present(item)))  # noqa: E731
                     completion = run.alternatives(key + number, item, [side, lambda: None], None)
                     goes_on = completion is None
                     if outcome and not outcome[0][0] and completion is None:
@@ -485,7 +483,7 @@ def _conditional_loop(
                 if is_lexical:  # each iteration has variables of its own, which closures keep
                     inner.variables.update(outer.variables)
                 if holds is None:
-                    unknown = value if isinstance(value, Unknown) else Unknown("a condition is not settled")
+                    unknown = unsettled(value)
                     # once is enough to see what an unknown number of iterations does
                     once = lambda inner=inner: _loop(module, body, inner, label)[1]  # noqa: E731
                     return run.alternatives(key, unknown, [once, lambda: None], None)

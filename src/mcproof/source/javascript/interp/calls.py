@@ -1,0 +1,214 @@
+"""Calls as expressions: functions, methods, constructors, tags of templates, and what is awaited or yielded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.source.javascript.interp import functions
+from mcproof.source.javascript.interp.expressions import (
+    compile_expression,
+    compiles,
+    constant,
+    member_at_options,
+    parts_of_sequence,
+)
+from mcproof.source.javascript.interp.members import call_method, call_value, construct_value, items_of, property_key
+from mcproof.source.javascript.interp.operators import is_nullish
+from mcproof.source.javascript.syntax import children_of
+from mcproof.source.javascript.values import UNDEFINED, JsArray, JsPromise, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from mcproof.source.javascript.interp.interpreter import Evaluate, Scope
+    from mcproof.source.javascript.interp.modules import Module
+    from mcproof.source.javascript.values import Value
+
+
+def _flat_all(node: Node) -> list[Node]:
+    return [part for child in children_of(node) for part in parts_of_sequence(child)]
+
+
+def _last(scope: Scope, parts: list[Evaluate]) -> Value:
+    """The value of the last of several expressions, which may be awaited."""
+    values = [part(scope) for part in parts] or [UNDEFINED]
+    return values[-1].value if isinstance(values[-1], JsPromise) else values[-1]
+
+
+def compile_arguments(module: Module, node: Node | None) -> Callable[[Scope], list[Value]]:
+    """The function that evaluates the arguments of a call."""
+    if node is None:
+        return lambda scope: []
+    if node.type == "template_string":
+        text = compile_expression(module, node)
+        return lambda scope: [text(scope)]
+    parts: list[tuple[bool, Evaluate]] = []
+    for child in children_of(node):
+        is_spread = child.type == "spread_element"
+        parts.append((is_spread, compile_expression(module, children_of(child)[0] if is_spread else child)))
+    if not any(is_spread for is_spread, _ in parts):
+        plain = [part for _, part in parts]
+        return lambda scope: [part(scope) for part in plain]
+    run = module.run
+
+    def evaluate(scope: Scope) -> list[Value]:
+        made: list[Value] = []
+        for is_spread, part in parts:
+            if is_spread:
+                items, is_open = items_of(run, part(scope))
+                made += items
+                if is_open:
+                    made.append(Unknown("the arguments of this call are not known"))
+            else:
+                made.append(part(scope))
+        return made
+
+    return evaluate
+
+
+def compile_tagged(module: Module, callee: Evaluate, node: Node) -> Evaluate:
+    """A template with a tag: the tag is called with the texts between the substitutions, and with their values."""
+    strings: list[str] = [""]
+    raw: list[str] = [""]
+    values: list[Evaluate] = []
+    for child in node.children:
+        if child.type == "template_substitution":
+            inner = children_of(child)
+            values.append(compile_expression(module, inner[0] if inner else None))
+            strings.append("")
+            raw.append("")
+        elif child.type == "escape_sequence":
+            strings[-1] += functions.escape_text(module.source.text(child))
+            raw[-1] += module.source.text(child)
+        elif child.type == "string_fragment":
+            strings[-1] += module.source.text(child)
+            raw[-1] += module.source.text(child)
+    run = module.run
+
+    def evaluate(scope: Scope) -> Value:
+        texts = JsArray(list(strings))
+        texts.members = {"raw": JsArray(list(raw))}
+        return call_value(run, callee(scope), UNDEFINED, [texts, *(value(scope) for value in values)], (module, node))
+
+    return evaluate
+
+
+@compiles("call_expression")
+def _call(module: Module, node: Node) -> Evaluate:
+    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    run, place = module.run, (module, node)
+    while callee is not None and callee.type in ("parenthesized_expression", "non_null_expression"):
+        if callee.type == "parenthesized_expression" and children_of(callee)[0].type == "sequence_expression":
+            break
+        callee = children_of(callee)[0]
+    if callee is None:
+        return constant(Unknown("this call is not known"))
+    if given is not None and given.type == "template_string":
+        return compile_tagged(module, compile_expression(module, callee), given)
+    arguments = compile_arguments(module, given)
+    if callee.type == "identifier" and module.source.text(callee) == "await":
+        # `await (0, f)()` is read as a call of a function with this name
+        awaited = [compile_expression(module, child) for child in (_flat_all(given) if given is not None else ())]
+        return lambda scope: _last(scope, awaited)
+    if callee.type == "super":
+        return lambda scope: functions.call_super(run, scope, arguments(scope), place)
+    if callee.type == "import":
+        return lambda scope: JsPromise(module.imported(arguments(scope)[0] if given is not None else UNDEFINED))
+    if callee.type == "identifier" and module.source.text(callee) == "require":
+        named = compile_expression(module, callee)
+
+        def require(scope: Scope) -> Value:
+            function = named(scope)
+            given = arguments(scope)
+            if isinstance(function, Unknown) or function is module.require:
+                return module.required(given[0] if given else UNDEFINED)
+            return call_value(run, function, UNDEFINED, given, place)
+
+        return require
+    if callee.type == "member_expression":
+        object_node, property_node = callee.child_by_field_name("object"), callee.child_by_field_name("property")
+        name = module.source.text(property_node)
+        if object_node is not None and object_node.type == "super":
+            return lambda scope: functions.call_super_method(run, scope, name, arguments(scope), place)
+        target = compile_expression(module, object_node)
+        is_optional = callee.child_by_field_name("optional_chain") is not None
+
+        def call_member(scope: Scope) -> Value:
+            value = target(scope)
+            if is_optional and is_nullish(value):
+                return UNDEFINED
+            return call_method(run, value, name, arguments(scope), place)
+
+        return call_member
+    if callee.type == "subscript_expression":
+        target = compile_expression(module, callee.child_by_field_name("object"))
+        index = compile_expression(module, callee.child_by_field_name("index"))
+
+        def call_at(scope: Scope) -> Value:
+            value, key = target(scope), property_key(index(scope))
+            if isinstance(key, Unknown):
+                function = member_at_options(run, value, key)
+                return call_value(run, function, value, arguments(scope), place)
+            return call_method(run, value, key, arguments(scope), place)
+
+        return call_at
+    function = compile_expression(module, callee)
+    if _is_awaited(module, callee) and (node.parent is None or node.parent.type != "member_expression"):
+
+        def call_awaited(scope: Scope) -> Value:
+            value = call_value(run, function(scope), UNDEFINED, arguments(scope), place)
+            return value.value if isinstance(value, JsPromise) else value
+
+        return call_awaited
+    return lambda scope: call_value(run, function(scope), UNDEFINED, arguments(scope), place)
+
+
+def _is_awaited(module: Module, callee: Node) -> bool:
+    """Whether a callee is `await (…)`, which the grammar reads as a call."""
+    name = callee.child_by_field_name("function") if callee.type == "call_expression" else None
+    return name is not None and name.type == "identifier" and module.source.text(name) == "await"
+
+
+@compiles("new_expression")
+def _new(module: Module, node: Node) -> Evaluate:
+    callee = compile_expression(module, node.child_by_field_name("constructor"))
+    arguments = compile_arguments(module, node.child_by_field_name("arguments"))
+    run, place = module.run, (module, node)
+    return lambda scope: construct_value(run, callee(scope), arguments(scope), place)
+
+
+@compiles("await_expression")
+def _await(module: Module, node: Node) -> Evaluate:
+    inner = compile_expression(module, children_of(node)[0])
+
+    def evaluate(scope: Scope) -> Value:
+        value = inner(scope)
+        return value.value if isinstance(value, JsPromise) else value
+
+    return evaluate
+
+
+@compiles("yield_expression")
+def _yield(module: Module, node: Node) -> Evaluate:
+    inner = compile_expression(module, children_of(node)[0] if children_of(node) else None)
+    is_many = any(child.type == "*" for child in node.children)
+    run = module.run
+
+    def evaluate(scope: Scope) -> Value:
+        value = inner(scope)
+        found = scope.function.variables.get(functions.YIELDED)
+        if found is UNDEFINED:
+            return value.value if isinstance(value, JsPromise) else value
+        if isinstance(found, JsArray):
+            run.will_change(found)
+            if is_many:
+                items, is_open = items_of(run, value)
+                found.items = found.items + items
+                found.is_open = found.is_open or is_open
+            else:
+                found.items.append(value)
+        return Unknown("what is sent to a generator is not known")
+
+    return evaluate
