@@ -191,3 +191,28 @@ def test_a_method_that_a_mixin_marks_has_no_self(tmp_path: Path) -> None:
     result = found(tmp_path, MIXIN + "Files().register_all(mcp)")
     assert [list(each["inputSchema"]["properties"]) for each in result.document["tools"]] == [["path"], ["path"]]
     assert [each["description"] for each in result.document["tools"]] == ["Read it.", "Write it."]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "schema['properties']['path'] = flag()",
+        "made = flag()\n    made['description'] = 'Where.'\n    schema['properties'].update({'path': made})",
+        "for name in ('path',):\n        schema['properties'][name] = flag(name)",
+    ],
+)
+def test_a_parameter_whose_schema_is_unknown_is_a_parameter_nevertheless(code: str, tmp_path: Path) -> None:
+    source = f"""
+from somewhere import flag
+from mcp.server import Server
+from mcp.types import Tool
+server = Server("demo")
+@server.list_tools()
+async def list_tools():
+    schema = {{"type": "object", "properties": {{}}, "required": ["path"]}}
+    {code}
+    return [Tool(name="read", inputSchema=schema)]
+"""
+    result = found(tmp_path, source)
+    assert tool(result)["inputSchema"]["properties"] == {"path": {}}
+    assert "/inputSchema/properties/path" in result.tools[0].unknown

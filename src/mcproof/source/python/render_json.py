@@ -234,7 +234,7 @@ class JsonWriter:
         return UNKNOWN
 
     def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
-        made = {}
+        made: dict[str, Any] = {}
         origins, doubtful, is_inexact = _about(value)
         for key, item in value.items():
             if not isinstance(key, str):
@@ -249,6 +249,8 @@ class JsonWriter:
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
+            elif pointer.endswith("/properties"):
+                made[key] = {}  # it exists, so what requires it is right
             if key in doubtful:
                 self.unknown.add(below)
         if is_inexact:
