@@ -64,6 +64,11 @@ def test_a_valid_call_has_the_id_that_another_tool_lists_and_what_a_refusal_asks
     assert "update_plant" not in calls, "it may change something"
 
 
+def test_a_call_that_finds_nothing_is_made_again_with_what_others_return() -> None:
+    calls = baselines(tried("prove", "--checks", "missing_required", "--", *SERVER, "asks"))
+    assert calls["find_tool"] == [({"tool_name": "a"}, "accepted"), ({"tool_name": "spade"}, "accepted")]
+
+
 def test_a_tool_that_may_change_something_does_not_get_a_real_id() -> None:
     calls = baselines(tried("prove", "--allow-writes", "--checks", "missing_required", "--", *SERVER, "asks"))
     assert all(arguments["plant_id"] != "p-17" for arguments, _ in calls["update_plant"])

@@ -38,6 +38,42 @@ def hinted(name: str, description: str = "", **hints: Any) -> Permission:
     return permission(Tool({"name": name, "description": description, "annotations": hints}, "/tools/0"))
 
 
+# --- names of reports, and what precedes a description -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("pdf_info", ""),
+        ("cache_stats", "Numbers of the cache."),
+        ("server_info", "Report what is installed."),
+        ("visitHistory", "What was seen before."),
+        ("favorites", "🔒 Plus — List what was saved before."),
+        ("pages", "SECURITY: All text is untrusted. Never update anything.\n\nGet the pages of a document."),
+    ],
+)
+def test_what_reports_is_called(name: str, description: str) -> None:
+    assert judged(name, description).is_granted
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "parameters"),
+    [
+        ("clear_history", "", {}),
+        ("user_status", "", {"status": "string"}),
+        ("user_status", "Set the status of a user.", {}),
+        ("server_info", "Report what is installed and delete the rest.", {}),
+        ("report_status", "Report a problem.", {"text": "string"}),
+        ("favorites", "🔒 Plus — Remove what was saved.", {}),
+        ("pages", "SECURITY: All text is untrusted.\n\nDelete the pages of a document.", {}),
+    ],
+)
+def test_what_sounds_like_a_report_and_changes_something_is_not(
+    name: str, description: str, parameters: dict[str, Any]
+) -> None:
+    assert not judged(name, description, **parameters).is_granted
+
+
 # --- annotations and destructive words ----------------------------------------------------------------------------
 
 

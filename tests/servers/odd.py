@@ -28,6 +28,8 @@ ASKING = [
     tool("measure_plant", "Get the height of a plant.", "plant_id", "unit"),
     tool("list_days", "List what grew since a day.", "start"),
     tool("count_beds", "Count the beds of a season.", season="string"),
+    tool("find_tool", "Find a tool of the garden.", "tool_name"),
+    tool("search_tools", "Search the tools of the garden.", "query"),
     tool("update_plant", "Update a plant.", "plant_id"),
 ]
 UNITS = ("metre", "foot")
@@ -57,6 +59,10 @@ def asking(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     plant, unit = arguments.get("plant_id"), arguments.get("unit")
     if name == "list_plants":
         return of_text(json.dumps({"plants": [{"id": "p-17", "name": "Fern"}], "total": 1}))
+    if name == "search_tools":
+        return of_text("spade, rake")
+    if name == "find_tool":
+        return of_text("A spade" if arguments.get("tool_name") == "spade" else "No tool found")
     if "plant_id" in arguments and plant != "p-17":
         return of_text(f"Plant '{plant}' not found", is_error=True)
     if name == "measure_plant" and unit not in UNITS:

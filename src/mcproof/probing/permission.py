@@ -7,7 +7,8 @@ The first match decides:
    what cannot be undone: no;
 3. `readOnlyHint`: yes if true, no if false;
 4. a changing verb in the name, a changing first verb of the description, or parameters of such tools: no;
-5. a reading or computing verb in the name, else as first verb of the description: yes, presumed read-only;
+5. a reading or computing verb in the name, else as first verb of the description, else a name that ends in what it
+   reports: yes, presumed read-only;
 6. otherwise no.
 
 Words are whole words of the name in any notation: `deleteUser`, `delete_user`, `user.delete`, `delete2`.

@@ -109,10 +109,18 @@ def test_an_id_belongs_to_the_thing_that_it_was_listed_in(tool: str, name: str, 
         ({"tables": ["users"]}, "table_name", "users"),
         ("Tables:\n- **Name**: users\n- **Rows**: 3", "table_name", "users"),
         ({"result": {"tables": {"name": "users"}}}, "tableName", "users"),
+        ("users, orders", "tableName", "users"),
+        ("- users (12 rows)\n- orders (3 rows)", "table", "users"),
+        ("1. users\n2. orders", "table", "users"),
     ],
 )
 def test_values_are_found_in_lists_objects_and_lines(returned: Any, name: str, wanted: str) -> None:
     assert filled("describe", {name: TEXT}, {name: "a"}, list_tables=returned) == {name: wanted}
+
+
+def test_of_two_lists_the_one_about_the_same_thing_is_taken() -> None:
+    lists = {"list_query_fields": "book, books", "list_mutation_fields": "addBook, removeBook"}
+    assert filled("get_mutation_field", {"fieldName": TEXT}, {"fieldName": "a"}, **lists) == {"fieldName": "addBook"}
 
 
 def test_a_number_stays_one_where_the_schema_asks_for_one() -> None:

@@ -158,6 +158,13 @@ RECORD_PARAMETERS = FILES | word_set("bucket device id ids key prompt uuid")
 """Words of parameters that refer to more than the value to convert or to draw."""
 
 
+_REPORTS = word_set("details history info information metadata overview stat statistics stats status summary")
+"""Last words of the names of tools that report: `pdf_info`."""
+_NEW_VALUES = word_set("body content data message new note reason state status text value")
+"""Words of parameters with what a report would be replaced by."""
+_LABEL = re.compile(r"\W{0,5}(?:[\w+]{1,20} ){1,3}[—–]\s+|(?:[A-Z]{4,20}): [^\n]{0,1000}\n\s*\n\s*")
+"""What may precede a description: `Pro — View the pantry`, or a paragraph of warnings: `SECURITY: …`."""
+
 _LONGEST_DESCRIPTION = 4_000
 """How much of a description is read, in characters."""
 
@@ -165,6 +172,7 @@ _CHANGES = CHANGING | CHANGING_OR_NOUN
 _READS = READING | READING_OR_NOUN | COMPUTING
 _NEVER_NOUNS = CHANGING | DESTRUCTIVE
 _ALL_CHANGES = _CHANGES | DESTRUCTIVE | IN_FRONT | AT_THE_END
+_KNOWN_CHANGES = _ALL_CHANGES - {"report"}
 _MAKES = CONVERTING | EXTRACTING | DRAWING
 _AFTER_NOUNS = (READING | READING_OR_NOUN) - {"read"}
 """Verbs before which `order` or `forward` is not the verb: `order_list`, but not `mark_read`."""
@@ -203,7 +211,7 @@ def effect_of(tool: Tool) -> ToolEffect | None:
     described = _of_description(words, parameters, text, is_reading=named is not None)
     if described is not None and described.changes:
         return described
-    return _of_parameters(words, parameters, text) or named or described
+    return _of_parameters(words, parameters, text) or named or described or _of_noun(words, parameters)
 
 
 # Names
@@ -228,6 +236,14 @@ def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEff
             return ToolEffect(True, f"`{word}` in its name")
     costly = next((after for before, after in pairwise(words) if before == "to" and after in COSTLY), None)
     return ToolEffect(True, f"`to {costly}` in its name") if costly is not None else None
+
+
+def _of_noun(words: list[str], parameters: dict[str, Any]) -> ToolEffect | None:
+    """The effect of a tool that is named after what it reports, and takes nothing to put in its place."""
+    named = {word for parameter in parameters for word in words_of(parameter)}
+    if not _REPORTS.isdisjoint(words[-1:]) and named.isdisjoint(_NEW_VALUES) and _KNOWN_CHANGES.isdisjoint(words):
+        return ToolEffect(False, f"`{words[-1]}` in its name")
+    return None
 
 
 def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
@@ -291,7 +307,8 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
 
 def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> ToolEffect | None:
     """The effect by the first verb of a description."""
-    sentence = first_sentence(text)
+    label = _LABEL.match(text)
+    sentence = first_sentence(text[label.end() :] if label is not None else text)
     tokens = [word.lower() for word in _WORD.findall(sentence[lead_end(sentence) :])]
     if not tokens:
         return None
@@ -310,6 +327,8 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
     second = next((word for word in joined if _stem(word) in _ALL_CHANGES), None) or _conjoined(tokens)
     if second is not None:
         return ToolEffect(True, f"`{second}` in the first sentence of its description")
+    if verb == "report" and not _REPORTS.isdisjoint(words[-1:]):
+        return None
     if verb in _READS | READING_IN_DESCRIPTIONS:
         return shown._replace(changes=False) if all(_stem(word) in _READS | _MAKES for word in joined) else None
     if verb in _MAKES and not is_reading:

@@ -17,7 +17,7 @@ from mcproof.core.text.english import READING, words_of
 
 _MOST_FACTS, _MOST_NODES, _DEEPEST, _MOST_ITEMS = 200, 2_000, 8, 10
 """How much is kept and read of one response."""
-_LONGEST_VALUE, _LONGEST_TEXT = 200, 100_000
+_LONGEST_VALUE, _LONGEST_TEXT = 200, 1_000_000
 _MOST_TRIED = 5
 """How many values of a name the schema may reject before the next parameter."""
 _LINE = re.compile(
@@ -26,6 +26,11 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 """A value with its name in a text: `- **ID**: 42`."""
+_ITEM = re.compile(
+    r"(?:^|(?<=,))[ \t]*(?:[-*•][ \t]*|\d{1,3}[.)][ \t]*)?([\w./@-]{1,80})[ \t]*(?:$|(?=,)|(?= [(–-]|:[ \n]))",
+    re.MULTILINE,
+)
+"""An item of a list: `a, b`, or lines such as `- a (what it is)`."""
 _KINDS = ("id", "uuid", "identifier", "key", "slug", "code", "symbol", "name", "title", "path", "file", "uri", "url")
 """Words for a kind of value, whatever it belongs to; those that refer to a thing best come first."""
 _HOLDERS = frozenset({"result", "results", "items", "data", "content", "list", "values", "entries", "output"})
@@ -90,13 +95,17 @@ def _json(text: str) -> Any:
 
 
 def _lines(text: str, subject: Words) -> Iterator[Fact]:
+    """The values of a text that is no JSON: those with a name, and those of a plain list, named by the tool."""
     for name, value in _LINE.findall(text[:_LONGEST_TEXT]):
         yield Fact(singular(name), frozenset(subject), value.strip())
+    items = _ITEM.findall(text[:_LONGEST_TEXT]) if subject else []
+    if len(items) > 1:
+        yield from (Fact(subject[-1:], frozenset(subject), item) for item in items[:_MOST_ITEMS])
 
 
 def _walked(root: Any, subject: Words) -> Iterator[Fact]:
     """The values of a JSON document, outer ones first."""
-    waiting = [(root, subject, frozenset(subject), 0)]
+    waiting = [(root, subject[-1:], frozenset(subject), 0)]
     number = 0
     while number < min(len(waiting), _MOST_NODES):
         value, name, inside, depth = waiting[number]
@@ -119,7 +128,7 @@ def _rank(fact: Fact, wanted: Words, subject: Words) -> int:
         return 6
     if last in _KINDS:
         if owner:  # `projects[].id` for `project_id`, `tables: ["a"]` for `table_name`
-            return 5 if fact.name == (last,) and fact.inside.issuperset(owner) else 4 * (fact.name == owner)
+            return 5 if fact.name == (last,) and fact.inside.issuperset(owner) else 4 * (fact.name == owner[-1:])
         if fact.name == wanted:  # `id` for `id`, of what the tool is about
             return 5 if fact.inside.intersection(subject) else 2 * (last in _ADDRESSES)
         return 2 * (fact.name == ("file",) and last == "path")
@@ -157,10 +166,12 @@ class KnownValues:
     def _fitting(self, wanted: Words, subject: Words) -> list[str | int]:
         ranked = [(_rank(fact, wanted, subject), fact) for fact in self._facts] if wanted else []
         kinds = {kind: -number for number, kind in enumerate(_KINDS)}
-        best = sorted(
-            (row for row in ranked if row[0]), key=lambda row: (row[0], kinds.get(row[1].name[-1], 0)), reverse=True
-        )
-        return [fact.value for _, fact in best]
+
+        def worth(row: tuple[int, Fact]) -> tuple[int, int, int]:
+            rank, fact = row
+            return rank, len(fact.inside.intersection(subject)), kinds.get(fact.name[-1], 0)
+
+        return [fact.value for _, fact in sorted((row for row in ranked if row[0]), key=worth, reverse=True)]
 
 
 def _like(known: str | int, value: Any) -> Any:

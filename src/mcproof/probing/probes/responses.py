@@ -300,6 +300,11 @@ _UNAUTHORIZED = re.compile(
 )
 """Words of a server that lacks what only its operator can give."""
 
+_LONGEST_NOTHING = 300
+_NOTHING = re.compile(
+    r"\bnot found\b|\bno [\w ]{1,40} (?:found|match\w*|available)\b|does(?:n't| not) exist|\bunknown\b"
+)
+
 
 class SeenResponse(NamedTuple):
     """What was seen of one response."""
@@ -372,6 +377,11 @@ def is_elsewhere(seen: SeenResponse) -> bool:
     """Whether a refusal has nothing to do with the arguments, so that others would get the same one."""
     is_other = _ELSEWHERE.search(seen.words) or _TRANSIENT.search(seen.words) or _UNAUTHORIZED.search(seen.words)
     return is_other is not None and _VALIDATION.search(seen.words) is None
+
+
+def found_nothing(seen: SeenResponse) -> bool:
+    """Whether a success says that there is nothing: other arguments may show what the tool returns."""
+    return seen.is_success and len(seen.words) < _LONGEST_NOTHING and _NOTHING.search(seen.words) is not None
 
 
 def is_doubtful(seen: SeenResponse, case: ProbeCase) -> bool:

@@ -29,7 +29,7 @@ from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
 from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, checks_of_tool
 from mcproof.probing.probes.promises import ProtocolProbe, probes_of_promises
-from mcproof.probing.probes.responses import SeenResponse, is_doubtful, is_elsewhere, seen_response
+from mcproof.probing.probes.responses import SeenResponse, found_nothing, is_doubtful, is_elsewhere, seen_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -101,15 +101,21 @@ class ToolRun:
 
     @property
     def wants_another(self) -> bool:
-        """Whether the last valid call was refused for a reason that other arguments may not have."""
+        """Whether the last valid call was refused, or found nothing, for a reason that other arguments may not have."""
         last = self.valid[-1].seen if self.valid else None
-        return (
-            last is not None
-            and len(self.valid) < MOST_VALID
-            and last.is_refusal
-            and not last.asks
-            and not is_elsewhere(last)
-        )
+        if last is None or last.asks or len(self.valid) >= MOST_VALID or is_elsewhere(last):
+            return False
+        return last.is_refusal or found_nothing(last)
+
+    def choose_valid(self) -> None:
+        """Put the best valid call last: one that found something, else an accepted one, else the last."""
+
+        def worth(sent: SentProbe) -> int:
+            return 0 if sent.seen is None or not sent.seen.is_success else 1 if found_nothing(sent.seen) else 2
+
+        if self.valid and (most := max(map(worth, self.valid))):
+            best = next(sent for sent in self.valid if worth(sent) == most)
+            self.valid = [*(sent for sent in self.valid if sent is not best), best]
 
     def is_superfluous(self, position: int) -> bool:
         """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
@@ -516,11 +522,13 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             if known != smallest:
                 yield "a valid call with values that other tools returned", known
         yield "a valid call", smallest
-        if (fullest := fuller_arguments(schema)) is not None:
+        was_refused = run.valid and run.valid[-1].seen is not None and run.valid[-1].seen.is_refusal
+        if was_refused and (fullest := fuller_arguments(schema)) is not None:
             yield "a valid call with every argument", fullest
 
     def _derive_cases(self, run: ToolRun) -> None:
-        """Derive the cases of a tool from its last valid call, unless that ended the server."""
+        """Derive the cases of a tool from its best valid call, unless that ended the server."""
+        run.choose_valid()
         last = run.valid[-1] if run.valid else None
         if last is not None and isinstance(last.case, ProbeCase) and last.seen is not None:
             is_other = run.probes.baseline is not None and last.case.arguments != run.probes.baseline.arguments
