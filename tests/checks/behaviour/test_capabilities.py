@@ -31,6 +31,24 @@ def test_what_a_description_denies_is_no_capability() -> None:
     assert found("read_page", "Read a page without saving it to a file.", "url") <= {"network_access"}
 
 
+def test_what_installs_packages_runs_their_code() -> None:
+    assert found("install_package", "Install a package with pip.", "package_name") == {"execute_code"}
+    assert found("list_installed_packages", "List the packages that are installed.") == set()
+
+
+def test_an_export_to_a_named_file_writes_it() -> None:
+    assert found("export_csv", "Export the session data.", "session_id file_path") == {"write_files"}
+    assert found("export_csv", "Export the session data.", "session_id format") == set()
+    assert found("export_notebook", "Export a notebook.", "path format") == set()
+
+
+def test_addresses_in_a_list_of_objects_are_parameters() -> None:
+    address = {"type": "object", "properties": {"url": _TEXT}}
+    schema = {"type": "object", "properties": {"sources": {"type": "array", "items": address}}}
+    fields = {"name": "read_pdf", "description": "Reads the text of PDFs (local/URL).", "inputSchema": schema}
+    assert [match.capability for match in capabilities_of(Tool(fields, "/tools/0"))] == ["network_access"]
+
+
 def test_a_vault_of_assets_and_a_budget_are_neither_secrets_nor_payments() -> None:
     assert found("stellar-vault", "Make a tokenized vault that issues shares for an asset.", "name") == set()
     assert found("hashicorp-vault", "A vault of secrets.", "name") == {"access_credentials"}

@@ -34,6 +34,8 @@ CHECKED = {
     "one of several roots": "p = Path(x).resolve()\nif not any(p.is_relative_to(r) for r in [ROOT]):\n"
     "    raise ValueError(x)\nreturn p.read_text()",
     "the last part": "return open(os.path.join('data', os.path.basename(x))).read()",
+    "hexadecimal digits": "return open(f'data/{x.encode().hex()}').read()",
+    "an address that a name was resolved to": "subprocess.run(['ping', socket.gethostbyname(x)])",
     "the name of a path": "return (ROOT / Path(x).name).read_text()",
     "neither `..` nor absolute": "if '..' in x or os.path.isabs(x):\n    raise ValueError(x)\n" + READ,
     "no separator": "if '/' in x or '\\\\' in x:\n    raise ValueError(x)\nreturn open(f'data/{x}').read()",
@@ -189,6 +191,7 @@ def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) ->
         "if urlparse(x).scheme not in ('http', 'https'):\n    raise ValueError(x)\nhttpx.get(x)",
         "if not x.startswith(('http://', 'https://')):\n    raise ValueError(x)\nhttpx.get(x)",
         "if not x:\n    raise ValueError(x)\nhttpx.get(x)",
+        "httpx.get('http://' + socket.gethostbyname(x))",
     ],
 )
 def test_a_check_of_the_scheme_does_not(body: str, tmp_path: Path) -> None:

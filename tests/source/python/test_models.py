@@ -307,3 +307,9 @@ def f(a: int = Field(le=most), b: Optional[int] = Field(None, le=most), c: Decim
         "/inputSchema/properties/b/anyOf/0/maximum",
         "/inputSchema/properties/c/anyOf/0/maximum",
     }
+
+
+@pytest.mark.parametrize("kind", ["Union[str, *get_args(Things)]", "Annotated[Union[str, *get_args(Things)], Field()]"])
+def test_a_union_of_types_that_are_unknown_is_unknown(kind: str, tmp_path: Path) -> None:
+    source = f"from somewhere import Things\nKind = {kind}\n@mcp.tool()\ndef read(thing: Kind): ...\n"
+    assert any("/properties/thing" in pointer for pointer in unknown_of(served(tmp_path, source, "fastmcp")))

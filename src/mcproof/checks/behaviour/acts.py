@@ -155,7 +155,7 @@ class ToolText(NamedTuple):
     opening: str
     """The first of them as written, without its first word."""
     parameters: dict[str, Any]
-    """The declared properties by name, also those one level down."""
+    """The declared properties by name, also those one level down, in objects and in lists of objects."""
     read_only: bool
     """Whether `readOnlyHint` is true."""
     destructive: bool
@@ -210,8 +210,9 @@ def parameters_of(tool: Tool) -> dict[str, Any]:
             for name, schema in properties.items():
                 if len(parameters) < _MOST_PARAMETERS and len(name) <= LONGEST_NAME and name not in parameters:
                     parameters[name] = schema
-                    nested = schema.get("properties") if isinstance(schema, dict) else None
-                    below += [nested] if isinstance(nested, dict) else []
+                    items = schema.get("items") if isinstance(schema, dict) else None
+                    nested = [part.get("properties") for part in (schema, items) if isinstance(part, dict)]
+                    below += [members for members in nested if isinstance(members, dict)]
         level = below
     return parameters
 

@@ -233,6 +233,9 @@ _RUNNING = (
         word_set("create open start"), objects=capabilities.TERMINALS, parameters=capabilities.SURE_CODE_PARAMETERS
     ),
     ActPattern(word_set("send write"), heads=word_set("input keys"), targets=capabilities.TERMINALS),
+    ActPattern(
+        word_set("install"), heads=word_set("package packages dependencies library libraries module modules plugin")
+    ),
 )
 _CODE_PHRASE = re.compile(
     r"\b(?:command|code|script|shell)(?: \([^)]{1,20}\))? execution\b"
@@ -342,12 +345,23 @@ def _writes_file(act: Act, text: ToolText) -> bool:
     return not capabilities.FILES.isdisjoint(words - {"path", "paths"})
 
 
+_EXPORTING = word_set("backup dump export plot save")
+
+
 def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Act | None) -> Iterator[CapabilityMatch]:
     """A parameter that names a file to write, or a document to change."""
     described = described_by(text.parameters[name])
     if not capabilities.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
         if capabilities.REMOTE_STORES.isdisjoint(words_of(described)):
             yield by_parameter("write_files", name, "names a file to write")
+    elif (
+        (named := text.name_act) is not None
+        and named.verb in _EXPORTING
+        and words != ["path"]
+        and capabilities.READ_PARAMETERS.isdisjoint(words)
+    ):
+        why = f"`{named.verb}` in its name, and its parameter `{name}` names the file"
+        yield CapabilityMatch("write_files", named.verb, "name", why)
     elif changing is None or not capabilities.READ_PARAMETERS.isdisjoint(words):
         return
     elif _is_document(text, words, described):

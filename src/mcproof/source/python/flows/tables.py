@@ -34,7 +34,7 @@ PASSES = word_set(
     "yaml.safe_load ast.literal_eval textwrap.dedent copy.copy copy.deepcopy typing.cast urllib.parse.urlparse "
     "urllib.parse.urlsplit urllib.parse.urlunparse urllib.parse.unquote urllib.parse.unquote_plus "
     "urllib.parse.urljoin urllib.parse.urldefrag httpx.URL yarl.URL base64.b64decode bytes.fromhex html.unescape "
-    "ipaddress.ip_address socket.gethostbyname socket.getaddrinfo re.sub re.split itertools.chain "
+    "ipaddress.ip_address re.sub re.split itertools.chain "
     "asyncio.wait_for asyncio.shield sqlalchemy.text sqlalchemy.sql.text"
 )
 """Functions whose result is made from their arguments."""
@@ -49,6 +49,7 @@ SAFE_RESULTS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("urllib.parse.quote_plus", "urllib.parse.urlencode"), frozenset((URL, PATH))),
     **dict.fromkeys(("io.BytesIO", "io.StringIO"), frozenset((PATH, URL))),
     "builtins.repr": frozenset((EVAL,)),
+    **dict.fromkeys(("socket.gethostbyname", "socket.getaddrinfo"), ALL_KINDS - {URL}),
     "re.escape": frozenset((SHELL,)),
     "urllib.parse.quote": frozenset((URL,)),
     "json.dumps": frozenset((PATH, URL, ARGUMENT)),
@@ -65,7 +66,7 @@ HARMLESS_PARTS = frozenset(("anchor", "drive", "root", "suffix", "suffixes", "po
 LOSING_METHODS = word_set(
     "count find index rfind startswith endswith exists is_file is_dir stat keys isdigit isalnum isidentifier "
     "isalpha is_absolute is_relative_to match is_symlink read_text read_bytes iterdir glob rglob open mkdir "
-    "unlink write_text write_bytes bit_length hexdigest digest lstat samefile timestamp isoformat"
+    "unlink write_text write_bytes bit_length hex hexdigest digest lstat samefile timestamp isoformat"
 )
 """Methods whose result is not made from their object's text."""
 RESOLVING_METHODS = frozenset(("resolve", "absolute"))

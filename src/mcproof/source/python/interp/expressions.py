@@ -292,6 +292,8 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
         is_this = value.last == "modules" and index == scope.module.name
         return ModuleValue(scope.module.path) if is_this else UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
+        if isinstance(index, SourceList) and isinstance(node.slice, ast.Tuple):
+            index = (*index, UNKNOWN)  # of `Union[str, *types]` not all types are known
         return Generic(value, index if isinstance(index, tuple) else (index,))
     value, index = contents_of(value), unwrapped(index)
     if isinstance(value, SourceDict) and value.factory is not None and isinstance(index, (str, int)):
