@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -65,7 +65,7 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def few(names: list[str], most: int = 5) -> str:
+def few(names: Sequence[str], most: int = 5) -> str:
     """The first of many names."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
@@ -95,6 +95,18 @@ def display_width(text: str) -> int:
 
     widths = (0 if category(each) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(each) in "WF") for each in text)
     return sum(widths)
+
+
+def padded(text: str, width: int) -> str:
+    """A text with blanks after it, up to a width in terminal columns."""
+    return text + " " * (width - display_width(text))
+
+
+def in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of escaped cells as lines, in columns as wide as their widest cell."""
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(padded, row, widths)).rstrip()
 
 
 def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[str]:

@@ -6,5 +6,5 @@ To add a format, write a module with `document(run)` and a line in `FORMATS` of 
 formats share, `grids` the tables of clients and promises, `listings` what commands list beside runs. Web pages over the
 store are in `services.web`.
 
-Public modules: formats, html.page, listings, phrases, responses.
+Public modules: formats, html.page, listings, phrases.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.core.errors import McproofError
-    from mcproof.runs.results import Kind, RunResult, TargetResult
+    from mcproof.runs.results import Kind, RunResult, SingleResponse, TargetResult
 
 
 class Format(NamedTuple):
@@ -169,6 +169,13 @@ def render_failure(error: McproofError, command: str, format: str) -> Iterable[s
 
     failed = TargetResult(error.file or "mcproof", Trouble.of(error), payload=empty_payload(command))
     return harmless(RunResult(command, __version__, [failed], exit_code=2), format, Style())
+
+
+def render_response(response: SingleResponse, format: str, style: Style) -> Iterable[str]:
+    """Render the response to one request, as text or JSON."""
+    from mcproof.report.responses import response_document, response_text
+
+    return response_document(response) if format == "json" else response_text(response, style)
 
 
 class Output(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleSummary, Snippet, group_by_fault
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.checks.rule import TrustTraits, find_rule
-from mcproof.core.console import Style, display_width, plural, safe, wrapped
+from mcproof.core.console import Style, display_width, few, plural, safe, wrapped
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import (
     CHANGE_WORDS,
@@ -242,8 +242,7 @@ def _in_items(entries: list[FindingEntry], style: Style) -> str:
 
 def _named(names: list[str], style: Style) -> str:
     """Return the first names, and the number of the others."""
-    listed = ", ".join(style.text(name, 60) for name in names[:NAMES])
-    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
+    return few([style.text(name, 60) for name in names], NAMES)
 
 
 def location_of(shown: ReportedFinding, style: Style) -> str:

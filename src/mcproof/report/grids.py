@@ -19,7 +19,7 @@ from mcproof.checks.clients.verdicts import (
     Verdict,
     client_effects,
 )
-from mcproof.core.console import plural
+from mcproof.core.console import few, plural
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import HOSTILE_PROBES
 
@@ -419,12 +419,7 @@ def _gains(gains: Iterable[ClientGain]) -> list[str]:
     for gain in gains:
         what = f"+{plural(gain.tools, 'tool')}" if gain.tools else f"from {gain.before} to {gain.after}"
         grouped.setdefault(what, []).append(gain.name)
-    return [f"{_few(names)} {what}" for what, names in grouped.items()]
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _CLIENTS_NAMED:,} more" if len(names) > _CLIENTS_NAMED else ""
-    return ", ".join(names[:_CLIENTS_NAMED]) + more
+    return [f"{few(names, _CLIENTS_NAMED)} {what}" for what, names in grouped.items()]
 
 
 PROBING: tuple[Kind, ...] = ("probe", "prove")

@@ -9,11 +9,11 @@ from mcproof.checks.advisories import Advisory, conditions
 from mcproof.checks.clients.constraints import in_a_sentence
 from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile
 from mcproof.checks.scores.tokens import tool_tokens
-from mcproof.core.console import Style, display_width, plural, wrapped
+from mcproof.core.console import Style, display_width, in_columns, padded, plural, wrapped
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.report.grids import KIND_WORDS
-from mcproof.runs.records import SCHEMA_VERSION, Record, encode, encoded, listed, printable
+from mcproof.runs.records import SCHEMA_VERSION, Record, encode, encoded, listed, printable, small_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,11 +94,9 @@ def client_table(profiles: Sequence[Profile], style: Style) -> Iterator[str]:
         if _width(keep, titles, rows) <= style.width:
             break
         keep.remove(dropped)
-    widths = [max(display_width(row[column]) for row in (titles, *rows)) for column in range(len(titles))]
-    for number, row in enumerate((titles, *rows)):
-        cells = [row[column] + " " * (widths[column] - display_width(row[column])) for column in keep]
-        line = "  ".join(cells).rstrip()
-        yield (line if number else style.paint(line, "dim")) + "\n"
+    head, *lines = in_columns([[row[column] for column in keep] for row in (titles, *rows)])
+    yield style.paint(head, "dim") + "\n"
+    yield from (f"{line}\n" for line in lines)
     facts = sum(len(profile.constraints) for profile in profiles)
     yield "\n"
     about = f"{plural(facts, 'fact')} about {len(profiles):,} profiles"
@@ -218,14 +216,9 @@ def _difference_lines(difference: Difference, style: Style) -> Iterator[str]:
             yield f"    {style.paint(part.strip() if part.startswith(' ') else part, colour)}\n"
 
 
-def lock_document(outcome: LockOutcome) -> Iterator[str]:
-    """Write the document of `mcproof lock --format json`."""
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        "file": outcome.file,
-        "targets": [_target_record(target) for target in outcome.targets],
-    }
-    yield printable(encode(record)) + "\n"
+def lock_document(outcome: LockOutcome) -> list[str]:
+    """Return the document of `mcproof lock --format json`."""
+    return small_document(file=outcome.file, targets=[_target_record(target) for target in outcome.targets])
 
 
 def _target_record(target: LockedTarget) -> Record:
@@ -407,8 +400,7 @@ def _wrapped(words: list[str], width: int, style: Style) -> list[str]:
 
 def _line(cells: Iterable[str], widths: tuple[int, ...]) -> str:
     *texts, tokens = cells
-    padded = [text + " " * (width - display_width(text)) for text, width in zip(texts, widths, strict=False)]
-    return _GAP.join([*padded, f"{tokens:>{widths[-1]}}"]).rstrip()
+    return _GAP.join([*map(padded, texts, widths), f"{tokens:>{widths[-1]}}"]).rstrip()
 
 
 def _total(listing: ToolListing) -> str:

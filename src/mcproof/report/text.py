@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import level_of
-from mcproof.core.console import Style, display_width, plural, wrapped
+from mcproof.core.console import Style, display_width, few, padded, plural, wrapped
 from mcproof.report.blocks import TEXT, Renderer
 from mcproof.report.frames import command_hint, findings_text, location_of, readable_response
 from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone
@@ -115,8 +115,7 @@ class TextRenderer(Renderer):
 
     def _listed(self, names: Sequence[str], most: int = 6, longest: int = 60) -> str:
         """Return the first names, and the number of the others."""
-        listed = ", ".join(self._style.text(name, longest) for name in names[:most])
-        return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
+        return few([self._style.text(name, longest) for name in names], most)
 
     def hint(self, block: blocks.Hint) -> Iterator[str]:
         text = self._style.paint(block.warning, "warning") + block.text
@@ -203,7 +202,7 @@ class TextRenderer(Renderer):
                 previous = row.is_client
                 yield style.paint(f"  {titles[previous]:{column}}  {heading}".rstrip(), "dim") + "\n"
             drawn = " ".join(map(self._symbol, grid.symbols(row)))
-            yield from self._wrapped(row.summary, f"  {label}{' ' * (column - display_width(label))}  {drawn}  ")
+            yield from self._wrapped(row.summary, f"  {padded(label, column)}  {drawn}  ")
         yield "\n"
         for letter, tools in zip(letters, self._tools(grid), strict=True):
             yield from self._wrapped(tools, f"  {style.paint(letter, 'bold')}  ")
@@ -230,10 +229,9 @@ class TextRenderer(Renderer):
             yield "the server as a whole"
         for column in grid.columns:
             room = min(40, self._style.width - 10)
-            names = ", ".join(self._style.shortened(name, room) for name in column.tools[:_NAMES])
-            more = f" and {len(column.tools) - _NAMES:,} more" if len(column.tools) > _NAMES else ""
+            names = few([self._style.shortened(name, room) for name in column.tools], _NAMES)
             counted = plural(column.size, "other tool" if column.is_rest and len(grid.columns) > 1 else "tool")
-            yield names if len(column.tools) == 1 else ": ".join(filter(None, (counted, names + more)))
+            yield names if len(column.tools) == 1 else ": ".join(filter(None, (counted, names)))
 
     def matrix(self, block: blocks.Matrix) -> Iterator[str]:
         """Draw one row a tool, one column a fault, and a legend."""
@@ -256,8 +254,7 @@ class TextRenderer(Renderer):
         titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))
         yield style.paint(f"  {' ' * column}  {titles}".rstrip(), "dim") + "\n"
         for row, name, shown in zip(grid.rows, names, labels, strict=True):
-            padded = name + " " * (column - display_width(name))
-            tool = style.paint(padded, "dim") if row.was_left_out else padded
+            tool = style.paint(padded(name, column), "dim") if row.was_left_out else padded(name, column)
             yield f"  {tool}  {self._squares(row, shown, widths)}\n"
         yield "\n"
         yield from self._legend(grid.legend())
@@ -408,7 +405,7 @@ class TextRenderer(Renderer):
         """Return names of the same width."""
         shown = [self._style.shortened(name, min(_TOOL_WIDTH, self._style.width // 2)) for name in names]
         widest = max(map(display_width, shown), default=0)
-        return [name + " " * (widest - display_width(name)) for name in shown]
+        return [padded(name, widest) for name in shown]
 
     def _symbol(self, symbol: Symbol) -> str:
         return self._style.paint(self._character(symbol), _COLOURS[symbol.tone])

@@ -15,11 +15,11 @@ from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, drift_against, 
 from mcproof.checks.fixes.snippets import framework_names
 from mcproof.core.errors import INTERRUPTED, InputError, McproofError, UsageError
 from mcproof.core.text.files import leaves_folder, write_file
-from mcproof.runs.events import Listener, RunFinished, RunStarted, TargetFinished
+from mcproof.runs.events import Clock, Listener, RunFinished, RunStarted, TargetFinished
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.judging import Checked
 from mcproof.runs.lint import locked_target
-from mcproof.runs.loop import Clock, LoadedTarget, TargetRun, read_one
+from mcproof.runs.loop import LoadedTarget, TargetRun, read_one
 from mcproof.runs.results import DiffPayload, LockedTarget, LockOutcome, RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:

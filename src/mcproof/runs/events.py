@@ -6,6 +6,7 @@ Why listeners are callbacks: docs/decisions/0027-run-events.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
@@ -149,3 +150,28 @@ Listener = Callable[[Event], None]
 
 def ignore(_: Event) -> None:
     """Ignore an event."""
+
+
+def collecting(finished: list[TargetFinished]) -> Listener:
+    """A listener that keeps what is finished, and raises the error of a target that cannot be checked."""
+
+    def listen(event: Event) -> None:
+        if isinstance(event, TargetFailed):
+            raise event.error
+        if isinstance(event, TargetFinished):
+            finished.append(event)
+
+    return listen
+
+
+class Clock:
+    """When a run started, and how long it has taken."""
+
+    def __init__(self) -> None:
+        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+        """In UTC."""
+        self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._start

@@ -6,7 +6,6 @@ An interrupt keeps the results so far. Times and interrupts at the end of a run 
 from __future__ import annotations
 
 import os
-from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
@@ -31,6 +30,7 @@ from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.events import (
+    Clock,
     ConfigurationApplied,
     Listener,
     MessageSent,
@@ -64,19 +64,6 @@ if TYPE_CHECKING:
     from mcproof.runs.requests import CaptureRequest, CatalogRequest, Detail, ReadRequest, RunSession, TargetSelection
     from mcproof.runs.results import Payload
     from mcproof.targets.arguments import Target
-
-
-class Clock:
-    """When a run started, and how long it has taken."""
-
-    def __init__(self) -> None:
-        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
-        """In UTC."""
-        self._start = perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return perf_counter() - self._start
 
 
 def inputs_of(

@@ -54,6 +54,11 @@ def printable(text: str) -> str:
     return text
 
 
+def small_document(**members: Any) -> list[str]:
+    """A document on one line, as commands print it that have no result of a run."""
+    return [printable(encode({"schema_version": SCHEMA_VERSION, **members})) + "\n"]
+
+
 def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
     """Write a member whose value is a list, one entry a line, in pieces of many lines."""
     yield f'"{key}": ['

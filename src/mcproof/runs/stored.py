@@ -122,29 +122,32 @@ def _target(result: TargetResult) -> Iterator[str]:
         "summary": {**summary_record(result), "suppressed": len(result.suppressed)},
     }
     yield "{" + _lines(head)
-    yield from listed("findings", map(_finding_line, result.findings))
-    yield ",\n"
-    yield from listed("suppressed", map(_finding_line, result.suppressed))
-    yield ",\n"
-    yield from listed("probes", map(encoded, result.probes))
-    yield ",\n"
-    yield from listed("matrix", map(encoded, result.matrix))
+    lists = {
+        "findings": map(_finding_line, result.findings),
+        "suppressed": map(_finding_line, result.suppressed),
+        "probes": map(encoded, result.probes),
+        "matrix": map(encoded, result.matrix),
+    }
+    for key, lines in lists.items():
+        yield from listed(key, lines)
+        yield ",\n"
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
-    yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
+    yield f'"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", map(encoded, result.tests))
     if (clients := result.clients) is not None:
         yield ',\n"clients": '
         yield from _clients_text(clients)
-    if (scan := result.scan) is not None and scan.trust is not None:
-        yield f',\n"trust": {printable(encoded(scan.trust))}'
-        if scan.graph is not None:
-            yield f',\n"tool_graph": {printable(encoded(scan.graph))}'
-        if scan.source:
-            yield f',\n"source": {printable(encode(scan.source))}'
-    if payload.kind == "check":
-        yield f',\n"check": {printable(encode(_check_record(payload)))}'
-    if result.not_judged is not None:
-        yield f',\n"not_judged": {printable(encoded(result.not_judged))}'
+    scan = result.scan if result.trust is not None else None
+    more = {
+        "trust": result.trust,
+        "tool_graph": None if scan is None else scan.graph,
+        "source": None if scan is None else scan.source or None,
+        "check": _check_record(payload) if payload.kind == "check" else None,
+        "not_judged": result.not_judged,
+    }
+    for key, value in more.items():
+        if value is not None:
+            yield f',\n"{key}": {printable(encoded(value))}'
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", map(encoded, result.code_help))

@@ -11,9 +11,8 @@ from mcproof.client.redaction import hiding_whole
 from mcproof.core.console import plural
 from mcproof.core.errors import InputError, McproofError
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.runs.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
+from mcproof.runs.events import Clock, MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
 from mcproof.runs.exit_code import exit_code
-from mcproof.runs.loop import Clock
 from mcproof.runs.results import COMPLETE, Gate, RunResult, SuitePayload, TargetResult, Trouble
 from mcproof.testing.outcomes import TestResult
 from mcproof.testing.suites.model import matches, named_tests, parse_expression

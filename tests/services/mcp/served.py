@@ -11,8 +11,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
-from mcproof.services.mcp.checker import Checker
-from mcproof.services.mcp.server import RootPolicy, create_server
+from mcproof.services.mcp.server import Checker, RootPolicy, create_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,16 @@ from pydantic import FileUrl
 
 from cli.running import CLEAN_TOOL, LOOSE_TOOL, write
 from mcproof.core.errors import InputError, McproofError
-from mcproof.services.mcp.checker import Checker
-from mcproof.services.mcp.checks import CheckJob, check
-from mcproof.services.mcp.roots import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
+from mcproof.services.mcp.checks import (
+    LARGEST_FILE,
+    CheckJob,
+    allowed_path,
+    check,
+    client_roots,
+    default_roots,
+    given_roots,
+)
+from mcproof.services.mcp.server import Checker
 
 from .served import COMMAND, STATELESS, Agent, agent
 from .test_tools import SOURCE
@@ -267,7 +274,7 @@ class TestChecker:
             assert served.error("lint_catalog", target="tools.json") == message
 
     def test_a_checker_that_dies_is_reported(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcproof.services.mcp.checker.FUNCTION", "mcproof.services.mcp.checks:absent")
+        monkeypatch.setattr("mcproof.services.mcp.server.FUNCTION", "mcproof.services.mcp.checks:absent")
         with agent(place.root) as served:
             assert served.error("lint_catalog", target="tools.json").startswith("the check failed: ")
 

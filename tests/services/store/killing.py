@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from limits import HANG
 from mcproof.services.store.database import open_database
+from mcproof.services.store.recording import problems_of
 from mcproof.services.store.tables import RUNS
-from mcproof.services.store.transfer import problems_of
 
 TESTS = Path(__file__).parents[2]
 

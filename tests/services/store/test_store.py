@@ -14,9 +14,8 @@ from mcproof.core.errors import InputError, McproofError, UsageError
 from mcproof.runs.stored import read_run
 from mcproof.services.store.database import database_url, open_database
 from mcproof.services.store.queries import history_of, run_report, stored_catalog
-from mcproof.services.store.recording import prune, record_run
+from mcproof.services.store.recording import export_lines, import_lines, problems_of, prune, record_run
 from mcproof.services.store.tables import BREAKING, CATALOGS, FINDINGS, FIRING, METADATA, RUNS, SCORES, SERVERS, TOKENS
-from mcproof.services.store.transfer import export_lines, import_lines, problems_of
 
 from .runs import BAD, GOOD, judged, linted, scanned
 

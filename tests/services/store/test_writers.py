@@ -13,9 +13,8 @@ from mcproof.core.errors import InputError
 from mcproof.services.store import database as opening
 from mcproof.services.store import recording
 from mcproof.services.store.database import Database, StoreBusyError, open_database
-from mcproof.services.store.recording import prune, record_run
+from mcproof.services.store.recording import export_lines, import_lines, problems_of, prune, record_run
 from mcproof.services.store.tables import RUNS
-from mcproof.services.store.transfer import export_lines, import_lines, problems_of
 
 from .killing import kill_round
 from .runs import GOOD, linted
@@ -87,7 +86,7 @@ def test_much_is_written_in_batches(database: Database, tmp_path: Path, monkeypa
         record_run(database, linted(started=f"2026-01-0{day}T00:00:00Z"), [GOOD.decode()])
     lines = list(export_lines(database, print))
     monkeypatch.setattr(recording, "BATCH", 2)
-    monkeypatch.setattr("mcproof.services.store.transfer.BATCH", 2)
+    monkeypatch.setattr("mcproof.services.store.recording.BATCH", 2)
     copy = open_database(str(tmp_path / "copy.sqlite"))
     sizes: list[int] = []
     write = Database.writing

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from client.running import assert_nothing_is_left
 from mcproof.services.store.database import open_database
+from mcproof.services.store.recording import problems_of
 from mcproof.services.store.tables import RUNS
-from mcproof.services.store.transfer import problems_of
 
 from .fleet import running_fleet
 from .killing import kill_rounds

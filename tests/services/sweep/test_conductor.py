@@ -13,7 +13,7 @@ from mcproof.services.sweep.conductor import Conductor
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
 from mcproof.services.sweep.registry import SweepTarget, capture_target, key_of
 from mcproof.services.sweep.request import Politeness, SweepPlan
-from mcproof.services.sweep.results import FileSink, ResultsFile
+from mcproof.services.sweep.results import ResultsFile, RowSink
 
 from .sweeping import rows
 
@@ -82,7 +82,7 @@ def results(tmp_path: Path) -> Iterator[ResultsFile]:
 def conduct(
     results: ResultsFile, engine: ScriptedEngine, *targets: SweepTarget, per_host: int = 2, retries: int = 2
 ) -> dict[str, str]:
-    sink = FileSink(results)
+    sink = RowSink(results)
     run = Conductor(engine, SweepPlan(), results, sink, Politeness(per_host, retries), lambda _: None)
     run.run(iter(targets))
     assert run.tally.done == len({target.key for target in targets})
@@ -206,7 +206,7 @@ def test_no_more_targets_are_read_than_there_is_room_for(results: ResultsFile, m
         return good(task)
 
     engine = ScriptedEngine(script, room=10)
-    run = Conductor(engine, SweepPlan(), results, FileSink(results), Politeness(), lambda _: None)
+    run = Conductor(engine, SweepPlan(), results, RowSink(results), Politeness(), lambda _: None)
     run.run(targets())
     assert run.tally.done == 300
     assert max(ahead) <= 2 * 20 + 10 + 2  # a capture may come with every server that waits

@@ -138,7 +138,7 @@ def test_a_stop_ends_what_runs(tmp_path: Path) -> None:
             ask(service, url=hanging.url)
             while not hanging.requests:
                 sleep(0.01)
-            [process] = [worker._process for worker in visits._workers]
+            [process] = [worker._process for worker in visits._pool._workers]
             assert process.exit_code is None
         assert visits.counts()["running"] == 0
         assert process.exit_code == -signal.SIGKILL

@@ -75,11 +75,10 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _print(tokens: list[TokenStatus], *, as_json: bool) -> None:
-    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
-
     if as_json:
-        record = {"schema_version": SCHEMA_VERSION, "tokens": [token._asdict() for token in tokens]}
-        print_document([printable(encode(record)) + "\n"])
+        from mcproof.runs.records import small_document
+
+        print_document(small_document(tokens=[token._asdict() for token in tokens]))
     else:
         style = Style.of(sys.stdout)
         print_lines((line for token in tokens for line in _lines(token, style)), sys.stdout)

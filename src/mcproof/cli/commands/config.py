@@ -11,7 +11,7 @@ from mcproof.checks.rule import RULESETS, Thresholds
 from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import CONFIG, parse_config
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON
-from mcproof.core.console import Style, display_width, print_lines
+from mcproof.core.console import Style, display_width, padded, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.config import directory_of, settings_for
@@ -201,8 +201,7 @@ def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:
     cells = [[*map(style.text, row), style.text(last, 5000)] for *row, last in rows]  # a path is never cut short
     widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     for *row, last in cells:
-        padded = "  ".join(cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=False))
-        yield f"  {padded}  {style.paint(last, 'dim')}\n"
+        yield f"  {'  '.join(map(padded, row, widths))}  {style.paint(last, 'dim')}\n"
 
 
 COMMANDS = (

@@ -43,18 +43,21 @@ def _replay(options: argparse.Namespace) -> int:
     if result is None:
         raise ValueError("neither sent nor written")
     if options.format == "json":
-        print_document([_document(failed, result)])
+        from mcproof.runs.records import small_document
+
+        about = {"id": failed.id, "tool": failed.tool, "outcome": failed.outcome}
+        judged = {"verdict": result.verdict, "reason": result.reason, "answer": result.response}
+        print_document(small_document(**about, **judged))
     else:
         print_lines(_text(failed, result, Style.of(sys.stdout)), sys.stdout)
     return _CODES[result.verdict]
 
 
 def _show_test(failed: StoredFailure, test: RegressionTest, file: str, *, as_json: bool) -> int:
-    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
-
     if as_json:
-        record = {"schema_version": SCHEMA_VERSION, "id": failed.id, "suite": file, "test": test.name}
-        print_document([printable(encode({**record, "unset_variables": list(test.unset)})) + "\n"])
+        from mcproof.runs.records import small_document
+
+        print_document(small_document(id=failed.id, suite=file, test=test.name, unset_variables=list(test.unset)))
         return OK
     remark(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
     if test.unset:
@@ -65,7 +68,7 @@ def _show_test(failed: StoredFailure, test: RegressionTest, file: str, *, as_jso
 
 def _list(*, as_json: bool) -> int:
     from mcproof.probing.probes.failures import FOLDER, stored
-    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import small_document
 
     failures = stored()
     if as_json:
@@ -73,7 +76,7 @@ def _list(*, as_json: bool) -> int:
             {"id": failed.id, "tool": failed.tool, "outcome": failed.outcome, "what": failed.what}
             for failed in failures
         ]
-        print_document([printable(encode({"schema_version": SCHEMA_VERSION, "stored": listed})) + "\n"])
+        print_document(small_document(stored=listed))
         return OK
     if not failures:
         remark(f"nothing is stored in {FOLDER}; `mcproof prove --quick`, `prove` and `fuzz` store failures")
@@ -109,21 +112,6 @@ def _request(failed: StoredFailure) -> str:
     params = failed.params
     is_call = failed.method == "tools/call" and "arguments" in params
     return f"{failed.method} {json.dumps(params['arguments'] if is_call else params, ensure_ascii=False)}"
-
-
-def _document(failed: StoredFailure, result: ReplayResult) -> str:
-    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
-
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        "id": failed.id,
-        "tool": failed.tool,
-        "outcome": failed.outcome,
-        "verdict": result.verdict,
-        "reason": result.reason,
-        "answer": result.response,
-    }
-    return printable(encode(record)) + "\n"
 
 
 def _prove_request(*, is_quick: bool, **fields: Any) -> ProbeRequest:

@@ -43,14 +43,13 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
 
         request = request._replace(user=TerminalUser)
     response = execute(request, ConsoleListener())
+    from mcproof.report.formats import render_response
+
+    pieces = render_response(response, options.format, Style.of(sys.stdout))
     if options.format == "json":
-        from mcproof.report.responses import response_document
-
-        print_document(response_document(response))
+        print_document(pieces)
     else:
-        from mcproof.report.responses import response_text
-
-        print_lines(response_text(response, Style.of(sys.stdout)), sys.stdout)
+        print_lines(pieces, sys.stdout)
         if response.failure:
             sys.stdout.flush()
             tell(response.failure)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.command import ARGUMENTS, HELP, Command, Option, whole_number
 from mcproof.cli.options import parse_store, store
-from mcproof.core.console import Style, display_width, print_lines, remark
+from mcproof.core.console import Style, in_columns, print_lines, remark
 from mcproof.core.errors import OK, InputError, UsageError, nearest, reason_of
 
 if TYPE_CHECKING:
@@ -147,17 +147,14 @@ def _table(tokens: list[StoredToken], style: Style) -> Iterator[str]:
     now = datetime.now(UTC)
     rows = [
         [
-            style.text(each.name),
-            ", ".join(each.scopes),
-            style.text(each.server or "every server") if each.permits("record") else "",
-            f"{'expired' if each.is_expired(now) else 'expires'} {each.expires[:10]}",
+            style.text(token.name),
+            ", ".join(token.scopes),
+            style.text(token.server or "every server") if token.permits("record") else "",
+            f"{'expired' if token.is_expired(now) else 'expires'} {token.expires[:10]}",
         ]
-        for each in tokens
+        for token in tokens
     ]
-    widths = [max(display_width(row[column]) for row in rows) for column in range(4)]
-    for row in rows:
-        cells = (cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip() + "\n"
+    yield from (f"{line}\n" for line in in_columns(rows))
 
 
 def _serve(options: argparse.Namespace) -> int:

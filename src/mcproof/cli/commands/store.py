@@ -99,7 +99,7 @@ def _store(options: argparse.Namespace) -> int:
 
 
 def _export(database: Database) -> int:
-    from mcproof.services.store.transfer import export_lines
+    from mcproof.services.store.recording import export_lines
 
     damaged: list[str] = []
     for line in export_lines(database, damaged.append):
@@ -110,7 +110,7 @@ def _export(database: Database) -> int:
 
 
 def _import(database: Database, file: str) -> int:
-    from mcproof.services.store.transfer import import_lines
+    from mcproof.services.store.recording import import_lines
 
     try:
         if file == "-":
@@ -135,7 +135,7 @@ def _prune(database: Database, options: argparse.Namespace) -> int:
 
 
 def _check(database: Database) -> int:
-    from mcproof.services.store.transfer import problems_of
+    from mcproof.services.store.recording import problems_of
 
     style, found = Style.of(sys.stdout), 0
     for problem in problems_of(database):

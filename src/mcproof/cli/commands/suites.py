@@ -63,7 +63,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
 
 def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
-    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import small_document
     from mcproof.testing.suites.entries import warnings_of
 
     suites: list[dict[str, Any]] = [
@@ -80,8 +80,7 @@ def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
         for file, suite in checked
     ]
     first = next((problem for each in suites for problem in each["problems"]), None)
-    document = {"schema_version": SCHEMA_VERSION, **({} if first is None else {"error": first}), "suites": suites}
-    sys.stdout.write(printable(encode(document)) + "\n")
+    sys.stdout.writelines(small_document(**({} if first is None else {"error": first}), suites=suites))
 
 
 def _records(problems: list[SuiteProblem]) -> list[dict[str, Any]]:

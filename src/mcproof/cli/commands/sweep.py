@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from mcproof.runs.requests import SettingsSource
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.services.store.database import Database
     from mcproof.services.sweep.request import SweepRequest
 
 _CHECKS, _TRUST, _POLITENESS, _MACHINES = "What is checked", "What may be started", "Limits", "Where"
@@ -28,36 +26,18 @@ def _sweep(options: argparse.Namespace) -> int:
         raise UsageError("`--database` is for `--record`")
     if options.address is not None and options.engine != "ray":
         raise UsageError("`--address` is for `--engine ray`")
-    from mcproof.services.sweep.summary import check_outputs, summary_pieces, write_outputs
-
-    check_outputs(options.output, options.results)
-    request = _request(options)
-    database = _database(options)
     from mcproof.services.sweep import run_sweep
-    from mcproof.services.sweep.summary import SweepProgress
 
-    progress = SweepProgress(request)
+    request = _request(options)
     try:
-        run = run_sweep(request, database, progress=progress, tell=remark)
+        summary = run_sweep(request, remark)
     except KeyboardInterrupt:
-        progress.clear()
         tell(f"interrupted; the same command goes on with {request.results}")
         return INTERRUPTED
-    finally:
-        progress.clear()
-        if database is not None:
-            database.close()
-    if run.outdated:
-        remark(f"{run.outdated:,} entries are older versions or deleted; left out")
-    if database is not None:
-        remark(f"recorded {run.recorded:,} runs in {database.label}")
-    summary = write_outputs(request.results, options.output)
     if options.format == "json":
-        print_document(summary_pieces(summary))
+        print_document(summary.pieces())
     else:
-        from mcproof.services.sweep.summary import summary_lines
-
-        print_lines(summary_lines(summary, Style.of(sys.stdout), request.results), sys.stdout)
+        print_lines(summary.lines(Style.of(sys.stdout), request.results), sys.stdout)
     return OK
 
 
@@ -74,7 +54,6 @@ def _request(options: argparse.Namespace) -> SweepRequest:
         limit=options.timeout,
         records=options.record,
     )
-    written = [options.results, f"{options.results}.journal", *options.output]
     return SweepRequest(
         sources=tuple(options.sources),
         results=options.results,
@@ -83,16 +62,9 @@ def _request(options: argparse.Namespace) -> SweepRequest:
         politeness=Politeness(options.per_host, options.retries),
         engine=EngineChoice(options.engine, options.address, options.jobs, options.at_once),
         restarts=options.restart,
-        ours=frozenset(map(os.path.realpath, written)),
+        outputs=tuple(options.output),
+        database=options.database,
     )
-
-
-def _database(options: argparse.Namespace) -> Database | None:
-    if not options.record:
-        return None
-    from mcproof.services.store.database import open_database
-
-    return open_database(options.database)
 
 
 COMMANDS = (

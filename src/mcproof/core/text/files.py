@@ -19,9 +19,10 @@ from typing import Any
 from mcproof.core.errors import WriteError, reason_of
 
 
-def state_folder() -> str:
-    """`mcproof` below `$XDG_STATE_HOME`, or where the platform keeps the state of programs."""
-    named = os.environ.get("XDG_STATE_HOME", "")
+def user_folder(kind: str) -> str:
+    """`mcproof` below `$XDG_STATE_HOME` or `$XDG_DATA_HOME`, or where the platform keeps such files of programs."""
+    named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+    # The XDG specification tells programs to ignore relative paths.
     if os.path.isabs(named):
         return os.path.join(named, "mcproof")
     home = os.path.expanduser("~")
@@ -29,7 +30,12 @@ def state_folder() -> str:
         return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcproof")
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "mcproof")
-    return os.path.join(home, ".local", "state", "mcproof")
+    return os.path.join(home, ".local", "share" if kind == "data" else kind, "mcproof")
+
+
+def state_folder() -> str:
+    """The folder for tokens, keys and what else belongs to the user alone."""
+    return user_folder("state")
 
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}

@@ -13,7 +13,7 @@ from mcproof.core.errors import McproofError, Notice, from_exception
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
 from mcproof.runs.config import settings_of
-from mcproof.runs.events import TargetFailed, TargetFinished
+from mcproof.runs.events import collecting
 from mcproof.runs.requests import Detail, LintRequest, RunSession, ScanRequest, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document, lines_of
 from mcproof.source.pipeline import discover, syntax_trees
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Finding, Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.events import Event
+    from mcproof.runs.events import TargetFinished
     from mcproof.runs.results import RunResult
 
 
@@ -148,7 +148,7 @@ class Analyst:
         if any(source.document.values()):
             return _checked(path, catalog_of(source, path, indent=None), contents)._replace(depends=source.read)
         unread = [
-            EditorProblem(_absolute(problem.file), *problem[1:3], None, "error", problem.what)
+            EditorProblem(os.path.abspath(problem.file), *problem[1:3], None, "error", problem.what)
             for problem in source.problems
         ]
         omitted = [Notice("not-checked", what, file, line) for file, line, _, what in source.omissions]
@@ -180,14 +180,7 @@ def _selected(path: str, catalog: Catalog) -> TargetSelection:
 def _run(request: LintRequest | ScanRequest, contents: Mapping[str, bytes]) -> tuple[TargetFinished, RunResult]:
     """Run a request for one catalog. Raises a McproofError with the reason if it cannot be checked."""
     finished: list[TargetFinished] = []
-
-    def listen(event: Event) -> None:
-        if isinstance(event, TargetFailed):
-            raise event.error
-        if isinstance(event, TargetFinished):
-            finished.append(event)
-
-    run = execute(request, listen, RunSession(contents))
+    run = execute(request, collecting(finished), RunSession(contents))
     return finished[0], run
 
 
@@ -198,12 +191,12 @@ def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:
         problems = tuple(_suite_problem(problem, "error") for problem in error.problems)
         return Analysis(path, problems, frozenset([path, *(problem.file for problem in problems)]))
     warned = tuple(_suite_problem(problem, "warning") for problem in warnings_of(suite))
-    return Analysis(path, warned, frozenset(map(_absolute, suite.files)))
+    return Analysis(path, warned, frozenset(map(os.path.abspath, suite.files)))
 
 
 def _finding(finding: ReportedFinding) -> EditorProblem:
     return EditorProblem(
-        file=_absolute(finding.file),
+        file=os.path.abspath(finding.file),
         line=finding.line,
         column=finding.column,
         end_column=finding.end_column,
@@ -215,11 +208,13 @@ def _finding(finding: ReportedFinding) -> EditorProblem:
 
 
 def _notice(notice: Notice) -> EditorProblem:
-    return EditorProblem(_absolute(notice.file), notice.line, None, None, notice.level, notice.message, notice.kind)
+    return EditorProblem(
+        os.path.abspath(notice.file), notice.line, None, None, notice.level, notice.message, notice.kind
+    )
 
 
 def _suite_problem(problem: SuiteProblem, level: Level) -> EditorProblem:
-    return EditorProblem(_absolute(problem.file), problem.line, problem.column, None, level, problem.message)
+    return EditorProblem(os.path.abspath(problem.file), problem.line, problem.column, None, level, problem.message)
 
 
 def _trouble(path: str, error: McproofError) -> EditorProblem:
@@ -230,8 +225,4 @@ def _trouble(path: str, error: McproofError) -> EditorProblem:
 
 def _file_of(error: McproofError) -> Iterator[str]:
     if error.file is not None and os.path.isfile(error.file):
-        yield _absolute(error.file)
-
-
-def _absolute(file: str) -> str:
-    return os.path.abspath(file)
+        yield os.path.abspath(error.file)

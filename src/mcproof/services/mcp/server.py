@@ -1,7 +1,8 @@
-"""The MCP server itself: its handlers on the SDK, served over stdio or over HTTP on this machine.
+"""The MCP server itself: its handlers on the SDK, the worker that checks, and stdio or HTTP on this machine.
 
 The SDK serves both eras of the protocol. Arguments are checked here against the declared schemas, without
-conversion.
+conversion; catalogs are read in a worker process.
+Why a child process reads catalogs: docs/decisions/0057-agents-check-in-a-child.md.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcproof import __version__
 from mcproof.core.console import tell
-from mcproof.core.errors import McproofError
+from mcproof.core.errors import McproofError, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
 from mcproof.services.mcp import tools
-from mcproof.services.mcp.checker import Checker
-from mcproof.services.mcp.roots import client_roots, default_roots, given_roots
+from mcproof.services.mcp.checks import CheckJob, client_roots, default_roots, given_roots
 from mcproof.services.mcp.tools import ToolDefinition, tool_definitions
+from mcproof.services.workers.messages import WorkerLimits
+from mcproof.services.workers.worker import LostError, OverdueError, Worker
 
 if TYPE_CHECKING:
     import socket
+    from types import TracebackType
 
     from mcp.server.context import ServerRequestContext
 
@@ -159,6 +162,58 @@ def _as_listed(tool: ToolDefinition) -> types.Tool:
 
 def _failed(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+
+
+FUNCTION = "mcproof.services.mcp.checks:check"
+TIME_LIMIT = 60.0
+"""Seconds for a check."""
+MEMORY_LIMIT = 2 << 30
+"""Bytes of memory of the process."""
+_MOST_WAITING = 32
+
+
+class Checker:
+    """The checks of a server. Use as an async context."""
+
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
+        self._time_limit = time_limit
+        self._worker: Worker[CheckJob, str] | None = None
+        self._lock = anyio.Lock()
+
+    async def __aenter__(self) -> Checker:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+    async def run(self, tool: str, arguments: dict[str, Any], roots: tuple[str, ...]) -> dict[str, Any]:
+        """Return the structured result of a tool. Raises a McproofError with the reason if there is none."""
+        if self._lock.statistics().tasks_waiting >= _MOST_WAITING:
+            raise McproofError("too many checks at once; try again later")
+        async with self._lock:
+            try:
+                text = await self._worker_for(roots).run_in_thread(CheckJob(tool, arguments, roots))
+            except OverdueError:
+                raise McproofError(f"the check took more than {self._time_limit:g} s and was stopped") from None
+            except LostError:
+                raise McproofError("the check failed: it needed too much memory, or crashed") from None
+            except OSError as error:
+                raise McproofError(f"the check cannot be started: {reason_of(error)}") from None
+        result: dict[str, Any] = json.loads(text)
+        return result
+
+    def _worker_for(self, roots: tuple[str, ...]) -> Worker[CheckJob, str]:
+        """Return the worker; another one if the client has changed its roots, since a confinement is for good."""
+        if self._worker is not None and self._worker.limits.roots != roots:
+            self._worker.close()
+            self._worker = None
+        if self._worker is None:
+            limits = WorkerLimits(self._time_limit, MEMORY_LIMIT, roots)
+            self._worker = Worker(FUNCTION, CheckJob, str, limits)
+        return self._worker
 
 
 PATH = "/mcp"

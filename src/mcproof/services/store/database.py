@@ -6,11 +6,11 @@ Nothing here imports SQLAlchemy before a store is opened: a missing extra is the
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, McproofError, UsageError
+from mcproof.core.text.files import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,24 +33,10 @@ _WRITES = "mcproof_writes"
 """The execution option of a transaction that writes."""
 
 
-def data_folder() -> str:
-    """`mcproof` below `$XDG_DATA_HOME`, or where the platform keeps the data of programs."""
-    named = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG specification tells programs to ignore relative paths.
-    if os.path.isabs(named):
-        return os.path.join(named, "mcproof")
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcproof")
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "mcproof")
-    return os.path.join(home, ".local", "share", "mcproof")
-
-
 def database_url(word: str | None) -> str:
     """Return the SQLAlchemy URL of a database: a URL or a file, or by default the user's own store."""
     if word is None:
-        return f"sqlite:///{os.path.join(data_folder(), 'store.sqlite')}"
+        return f"sqlite:///{os.path.join(user_folder('data'), 'store.sqlite')}"
     if word.startswith(("postgresql://", "postgres://")):
         return "postgresql+psycopg://" + word.partition("://")[2]
     if word.startswith("sqlite:///"):

@@ -233,21 +233,3 @@ TOKENS = Table(
     Column("expires", String(32), nullable=False),
 )
 """Tokens for the REST API."""
-
-__all__ = [
-    "BREAKING",
-    "CATALOGS",
-    "DAYS",
-    "DELIVERIES",
-    "FINDINGS",
-    "FIRING",
-    "METADATA",
-    "RUNS",
-    "SCORES",
-    "SERVERS",
-    "TALLIES",
-    "TOKENS",
-    "UNKNOWN",
-    "WATCHES",
-    "WORDS",
-]

@@ -1,22 +1,23 @@
 """Check thousands of targets, on one machine or a cluster, with results that survive a kill.
 
 `run_sweep` leads from a request to the results: `targets` reads the targets, the conductor submits them to an
-engine, `check` does the work, `results` records it, `outputs` writes what follows from it.
+engine, `check` does the work, `results` records it, and `summary` writes what follows from it.
 Why a row is the record: docs/decisions/0056-a-row-is-the-record.md.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_URL, uuid5
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
 from mcproof.core.errors import UsageError
-from mcproof.core.named_tuple import NamedTuple
+from mcproof.services.store.database import open_database
 from mcproof.services.sweep.check import validate_plan
-from mcproof.services.sweep.conductor import Conductor, Tally
+from mcproof.services.sweep.conductor import Conductor
 from mcproof.services.sweep.engines import LocalEngine, SweepEngine, cores, descriptors_left
-from mcproof.services.sweep.results import FileSink, RecordingSink, ResultsFile
+from mcproof.services.sweep.results import ResultsFile, RowSink
+from mcproof.services.sweep.summary import SweepProgress, check_outputs, write_outputs
 from mcproof.services.sweep.targets import TargetSources
 
 if TYPE_CHECKING:
@@ -24,30 +25,33 @@ if TYPE_CHECKING:
 
     from mcproof.services.store.database import Database
     from mcproof.services.sweep.request import SweepRequest
+    from mcproof.services.sweep.summary import SweepSummary
 
 
 _DESCRIPTORS, _OF_SCAN, _OF_PROOF = 5, 8, 24
 """How many open files a live server needs: for a connection, and what `--scan` and `--prove` add."""
 
 
-class SweepRun(NamedTuple):
-    """What one run of a sweep has done."""
+def run_sweep(request: SweepRequest, tell: Callable[[str], None] = lambda _: None) -> SweepSummary:
+    """Check all targets that the results do not have yet, write the outputs, and return the summary.
 
-    tally: Tally
-    is_resumed: bool
-    outdated: int
-    """Entries of registry documents that are older versions, or deleted."""
-    recorded: int
+    Raises KeyboardInterrupt; what is done is kept.
+    """
+    check_outputs(request.outputs, request.results)
+    database = open_database(request.database) if request.plan.records else None
+    progress = SweepProgress(request)
+    try:
+        _check_all(request, database, progress, tell)
+    finally:
+        progress.clear()
+        if database is not None:
+            database.close()
+    return write_outputs(request.results, request.outputs)
 
 
-def run_sweep(
-    request: SweepRequest,
-    database: Database | None = None,
-    *,
-    progress: Callable[[Tally], None] = lambda _: None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> SweepRun:
-    """Check all targets that the results do not have yet. Raises KeyboardInterrupt; what is done is kept."""
+def _check_all(
+    request: SweepRequest, database: Database | None, progress: SweepProgress, tell: Callable[[str], None]
+) -> None:
     from mcproof.client.waiting import raising_on_signals
 
     validate_plan(request.plan)
@@ -63,24 +67,20 @@ def run_sweep(
     results = ResultsFile(request.results, request.identity, restarts=request.restarts)
     if results.is_resumed:
         tell(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
-    sink: FileSink | RecordingSink = FileSink(results)
-    if database is not None:
-        sink = RecordingSink(results, database, uuid5(NAMESPACE_URL, results.sweep_id))
+    sink = RowSink(results, database)
     engine = _engine(request, tell)
-
-    def all_targets() -> Any:
-        yield first
-        yield from targets
-
     conductor = Conductor(engine, request.plan, results, sink, request.politeness, progress)
     try:
         with raising_on_signals():
-            conductor.run(all_targets())
+            conductor.run(chain([first], targets))
     finally:
         engine.close()
         results.close()
-    recorded = sink.recorded if isinstance(sink, RecordingSink) else 0
-    return SweepRun(conductor.tally, results.is_resumed, sources.outdated, recorded)
+    progress.clear()
+    if sources.outdated:
+        tell(f"{sources.outdated:,} entries are older versions or deleted; left out")
+    if database is not None:
+        tell(f"recorded {sink.recorded:,} runs in {database.label}")
 
 
 def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:

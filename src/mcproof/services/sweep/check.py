@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from functools import lru_cache
-from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
@@ -20,7 +19,7 @@ from mcproof.core.errors import FAILED, FINDINGS, OK, McproofError, from_excepti
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.runs import execute
-from mcproof.runs.events import TargetFailed, TargetFinished
+from mcproof.runs.events import Clock, collecting
 from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
@@ -33,11 +32,10 @@ from mcproof.runs.requests import (
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.services.store.run_record import RunRecord, record_of
-from mcproof.services.sweep.registry import SweepTarget
+from mcproof.services.sweep.registry import Failing, SweepTarget
 from mcproof.services.sweep.request import SweepPlan
 from mcproof.services.sweep.results import (
     CHECKED,
-    Failing,
     Timing,
     checked_row,
     failed_row,
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.events import Event
+    from mcproof.runs.events import TargetFinished
     from mcproof.runs.requests import RunRequest
 
 MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
@@ -119,32 +117,25 @@ class _Work:
     def _lint(self, source: Input) -> LintRequest:
         return LintRequest(self._selection._replace(inputs=(source,)), self.plan.rules, self._policy, self._detail)
 
-    def judged(self, task: SweepTask, source: Input, timer: _Timer) -> Attempt:
+    def judged(self, task: SweepTask, source: Input, clock: Clock) -> Attempt:
         """Return the attempt for a catalog, without the parts that call the server. Raises McproofError."""
         self.collect()
         finished: list[TargetFinished] = []
-
-        def listen(event: Event) -> None:
-            if isinstance(event, TargetFailed):
-                raise event.error
-            if isinstance(event, TargetFinished):
-                finished.append(event)
-
-        execute(self._lint(source), listen)
+        execute(self._lint(source), collecting(finished))
         if not finished:  # the run was interrupted
             raise KeyboardInterrupt
         ((result, catalog, _),) = finished
-        stored = self._stored(result, timer, catalog)
+        stored = self._stored(result, clock, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):
             run = execute(request)
             more |= members(run.targets[0])
             if self.plan.records and catalog is not None:
                 stored = (*stored, record_of(run, run.targets[0], catalog_text(catalog)))
-        line = checked_row(task.target, result, more, timer.timing(task.attempt))
+        line = checked_row(task.target, result, more, _timing(clock, task))
         return Attempt(line, CHECKED, stored=stored)
 
-    def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[RunRecord, ...]:
+    def _stored(self, result: TargetResult, clock: Clock, catalog: Catalog | None) -> tuple[RunRecord, ...]:
         """Return the result for the store, as `lint --record` has it; empty if it is not recorded.
 
         It has no notices: what one target does not need, such as an ignore, another may.
@@ -158,16 +149,16 @@ class _Work:
             targets=[result],
             rules=[rule for rule in self._rules if rule.ruleset != "wire" or is_live],
             exit_code=FAILED if result.trouble is not None else OK if result.passed else FINDINGS,
-            started=timer.started,
-            seconds=timer.seconds,
+            started=clock.started,
+            seconds=clock.seconds,
         )
         return (record_of(run, result, None if catalog is None else catalog_text(catalog)),)
 
-    def failed(self, task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
+    def failed(self, task: SweepTask, why: Failing, clock: Clock, wait: float | None = None) -> Attempt:
         """Return the attempt for a target that could not be checked."""
-        line = failed_row(task.target, why, timer.timing(task.attempt))
+        line = failed_row(task.target, why, _timing(clock, task))
         result = TargetResult(task.target.label, Trouble(why.message, None, None, None))
-        return Attempt(line, why.outcome, wait, self._stored(result, timer, None))
+        return Attempt(line, why.outcome, wait, self._stored(result, clock, None))
 
     def _requests(self, target: SweepTarget) -> Iterable[tuple[RunRequest, Callable[[Any], dict[str, Any]]]]:
         selection = self._selection_of(target)
@@ -203,20 +194,8 @@ class _Work:
             gc.collect()
 
 
-class _Timer:
-    """When the check of a target started, and how long it has taken."""
-
-    def __init__(self) -> None:
-        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
-        """In UTC."""
-        self._start = perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return perf_counter() - self._start
-
-    def timing(self, attempt: int) -> Timing:
-        return Timing(self.started, self.seconds, attempt)
+def _timing(clock: Clock, task: SweepTask) -> Timing:
+    return Timing(clock.started, clock.seconds, task.attempt)
 
 
 # A process works for one sweep, so it has one plan.
@@ -263,18 +242,18 @@ def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:
 
 def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     """Check a capture; never raises."""
-    timer, target, work = _Timer(), task.target, _work(plan)
+    clock, target, work = Clock(), task.target, _work(plan)
     try:
-        return work.judged(task, Input(target.file, data=target.data), timer)
+        return work.judged(task, Input(target.file, data=target.data), clock)
     except Exception as error:
-        return work.failed(task, failing(from_exception(error), is_live=False), timer)
+        return work.failed(task, failing(from_exception(error), is_live=False), clock)
 
 
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     """List and check a live server; never raises, and leaves no process behind."""
     from mcproof.client.capture import capture
 
-    timer, target = _Timer(), task.target
+    clock, target = Clock(), task.target
     endpoint = target.endpoint
     if endpoint is None:
         raise ValueError("not a live server")
@@ -287,16 +266,16 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
                 source = Input(target.label, server=endpoint)
                 catalog = captured_catalog(captured, source)
                 refuse_part(catalog)
-                return work.judged(task, source._replace(catalog=catalog), timer)
+                return work.judged(task, source._replace(catalog=catalog), clock)
 
             # In a thread, so that a large catalog does not keep the event loop from other servers.
             return await asyncio.to_thread(judge)
     except TimeoutError:
-        return work.failed(task, timed_out(plan), timer)
+        return work.failed(task, timed_out(plan), clock)
     except McproofError as error:
-        return work.failed(task, failing(error, is_live=True), timer, retry_wait(error))
+        return work.failed(task, failing(error, is_live=True), clock, retry_wait(error))
     except Exception as error:
-        return work.failed(task, failing(from_exception(error), is_live=True), timer)
+        return work.failed(task, failing(from_exception(error), is_live=True), clock)
 
 
 def timed_out(plan: SweepPlan) -> Failing:
@@ -311,4 +290,4 @@ def crashed() -> Failing:
 
 def failed_line(task: SweepTask, why: Failing) -> str:
     """Return the row of a target that no worker has reported on."""
-    return failed_row(task.target, why, _Timer().timing(task.attempt))
+    return failed_row(task.target, why, _timing(Clock(), task))

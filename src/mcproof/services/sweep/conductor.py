@@ -9,17 +9,17 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.services.sweep.check import Attempt, SweepTask, crashed, failed_line, timed_out
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, SweepEngine
-from mcproof.services.sweep.results import CHECKED, Failing, ResultsFile
+from mcproof.services.sweep.results import CHECKED, ResultsFile, RowSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.services.sweep.registry import SweepTarget
+    from mcproof.services.sweep.registry import Failing, SweepTarget
     from mcproof.services.sweep.request import Politeness, SweepPlan
 
 
@@ -112,16 +112,6 @@ class Tally(NamedTuple):
     """Done in an earlier run, or named twice."""
 
 
-class RowSink(Protocol):
-    """Receives the outcome of every target."""
-
-    def add(self, target: SweepTarget, attempt: Attempt) -> None:
-        """Take an outcome."""
-
-    def flush(self, *, is_last: bool = False) -> None:
-        """Write what was taken, all of it if no more follows."""
-
-
 class Conductor:
     """One run of a sweep."""
 
@@ -190,7 +180,7 @@ class Conductor:
         self._numbers += 1
         task = SweepTask(self._numbers, target)
         if target.hindrance is not None:
-            self._fail(task, Failing(*target.hindrance))
+            self._fail(task, target.hindrance)
         # Who was under way in two runs that were killed is checked last, alone; who was so twice is given up.
         elif self._results.unfinished_alone.get(target.key, 0) >= TRIES:
             self._fail(task, crashed())

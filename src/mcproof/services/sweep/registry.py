@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @record()
-class Hindrance(NamedTuple):
-    """Why a target is not checked; known without any work."""
+class Failing(NamedTuple):
+    """Why a target is not checked."""
 
     outcome: str
-    """`left-out` or `unreadable`."""
+    """One of `OUTCOMES` of `results`."""
     reason: str
     """A few words that many targets share, for the summary."""
     message: str
@@ -45,7 +45,8 @@ class SweepTarget(NamedTuple):
     data: bytes | None = None
     """The content of the file, if another machine has to check it."""
     endpoint: Endpoint | None = None
-    hindrance: Hindrance | None = None
+    hindrance: Failing | None = None
+    """Why it is not checked, if that is known without any work."""
 
     @property
     def host(self) -> str:
@@ -89,7 +90,7 @@ class RegistryServer(NamedTuple):
     name: str
     entry: dict[str, Any]
     """An entry as in a client configuration: `url` and `headers`, or `command`, `args` and `env`."""
-    hindrance: Hindrance | None = None
+    hindrance: Failing | None = None
 
 
 class _MissingValueError(Exception):
@@ -292,7 +293,7 @@ def _filled(text: str, declared: dict[str, Any], variables: Container[str]) -> s
 
 
 def _left_out(name: str, reason: str, message: str) -> RegistryServer:
-    return RegistryServer(name, {}, Hindrance("left-out", reason, message))
+    return RegistryServer(name, {}, Failing("left-out", reason, message))
 
 
 def _member(value: dict[str, Any], key: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from mcproof import __version__
@@ -80,8 +81,15 @@ class SweepRequest(NamedTuple):
     politeness: Politeness = Politeness()
     engine: EngineChoice = EngineChoice()
     restarts: bool = False
-    ours: frozenset[str] = frozenset()
-    """Other files that the sweep writes, by real path."""
+    outputs: tuple[str, ...] = ()
+    """Files for the summary, a leaderboard or a table, by their extensions."""
+    database: str | None = None
+    """The store to record in, if the plan records; None for the user's own."""
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """The files that the sweep writes, by real path."""
+        return frozenset(map(os.path.realpath, (self.results, f"{self.results}.journal", *self.outputs)))
 
     @property
     def identity(self) -> dict[str, Any]:

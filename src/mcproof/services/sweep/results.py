@@ -15,12 +15,13 @@ from array import array
 from itertools import chain
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
-from uuid import UUID, uuid4, uuid5
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from mcproof.client.errors import ConnectError
 from mcproof.core.errors import InputError, McproofError, UsageError, WriteError, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs.records import encode, printable
+from mcproof.services.sweep.registry import Failing
 from mcproof.targets.snapshots import NoCatalogError
 
 if TYPE_CHECKING:
@@ -93,15 +94,6 @@ _REASONS = (
     (r"HTTP \d+", "HTTP error"),
 )
 _MATCHERS = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS)
-
-
-class Failing(NamedTuple):
-    """Why a target could not be checked."""
-
-    outcome: str
-    reason: str
-    """A few words that many targets share."""
-    message: str
 
 
 class Timing(NamedTuple):
@@ -404,56 +396,44 @@ _WAITING = 1.0
 """Seconds until outcomes are recorded, however few they are."""
 
 
-class FileSink:
-    """Appends rows to the results file."""
-
-    def __init__(self, results: ResultsFile) -> None:
-        self._results = results
-        self._rows: list[tuple[int, str]] = []
-
-    def add(self, target: SweepTarget, attempt: Attempt) -> None:
-        self._rows.append((target.key, attempt.line))
-
-    def flush(self, *, is_last: bool = False) -> None:  # noqa: ARG002 (nothing is held back)
-        if self._rows:
-            self._results.append(self._rows)
-            self._rows = []
-
-
-class RecordingSink:
-    """Records outcomes in the store, then appends their rows.
+class RowSink:
+    """Records outcomes in the store, if there is one, then appends their rows to the results file.
 
     After a kill between the two, the target is checked again; its runs in the store have the same ids, and are left as
     they are.
     """
 
-    def __init__(self, results: ResultsFile, database: Database, sweep: UUID) -> None:
-        self._rows = FileSink(results)
+    def __init__(self, results: ResultsFile, database: Database | None = None) -> None:
+        self._results = results
         self._database = database
-        self._sweep = sweep
         self._waiting: list[tuple[SweepTarget, Attempt]] = []
         self._since = monotonic()
         self.recorded = 0
 
     def add(self, target: SweepTarget, attempt: Attempt) -> None:
+        """Take the outcome of a target."""
         if not self._waiting:
             self._since = monotonic()
         self._waiting.append((target, attempt))
 
     def flush(self, *, is_last: bool = False) -> None:
-        if not self._waiting or (
-            not is_last and len(self._waiting) < _TOGETHER and monotonic() - self._since < _WAITING
-        ):
+        """Write what was taken, all of it if no more follows."""
+        # Other writers wait for each transaction, so outcomes are recorded together; the file has no such limit.
+        is_due = len(self._waiting) >= _TOGETHER or monotonic() - self._since >= _WAITING
+        if not self._waiting or not (is_last or is_due or self._database is None):
             return
+        if self._database is not None:
+            self.recorded += self._record(self._database)
+        self._results.append([(target.key, attempt.line) for target, attempt in self._waiting])
+        self._waiting = []
+
+    def _record(self, database: Database) -> int:
         from mcproof.services.store.recording import NewRecord, record_new
 
+        sweep = uuid5(NAMESPACE_URL, self._results.sweep_id)
         records = [
-            NewRecord(str(uuid5(self._sweep, f"{target.key:016x}/{number}")), target.name or target.label, stored)
+            NewRecord(str(uuid5(sweep, f"{target.key:016x}/{number}")), target.name or target.label, stored)
             for target, attempt in self._waiting
             for number, stored in enumerate(attempt.stored)
         ]
-        self.recorded += record_new(self._database, records)
-        for target, attempt in self._waiting:
-            self._rows.add(target, attempt)
-        self._waiting = []
-        self._rows.flush()
+        return record_new(database, records)

@@ -33,58 +33,6 @@ _WIDEST_BAR = 40
 _MOST_RULES, _MOST_FAILURES, _MOST_RANKED, _MOST_SLOW = 10, 12, 10, 3
 
 
-def summary_lines(summary: SweepSummary, style: Style, results: str) -> Iterator[str]:
-    """Render a summary: grades, rules, failures, the best and the slowest."""
-    checked = summary.outcomes[CHECKED]
-    yield f"{style.paint(plural(summary.targets, 'target'), 'bold')}: {checked:,} checked"
-    yield "".join(
-        f", {count:,} {outcome}" for outcome, count in summary.outcomes.items() if outcome != CHECKED and count
-    )
-    yield "\n"
-    yield from _grades(summary, style)
-    if summary.rules:
-        yield "\nMost frequent rules (targets, findings)\n"
-        for rule in summary.rules[:_MOST_RULES]:
-            yield f"  {rule.targets:8,} {rule.findings:9,}  {rule.rule}\n"
-    yield from _failures(summary, style)
-    for title, counts in (("Verdicts", summary.verdicts), ("Contracts", summary.proofs)):
-        if counts:
-            yield f"\n{title}: {', '.join(f'{count:,} {word}' for word, count in counts.items())}\n"
-    if summary.ranking:
-        yield "\nBest\n"
-        for ranked in summary.ranking[:_MOST_RANKED]:
-            where = "" if ranked.title == ranked.target else f" ({ranked.target})"
-            yield f"  {ranked.letter} {ranked.score:3}  {style.fitting(ranked.title + where, style.width - 10)}\n"
-    if summary.slowest:
-        slow = ", ".join(f"{style.text(name, 60)} ({seconds:.1f} s)" for seconds, name in summary.slowest[:_MOST_SLOW])
-        yield f"\nSlowest: {slow}\n"
-    yield f"Results: {style.text(results)}\n"
-
-
-def _grades(summary: SweepSummary, style: Style) -> Iterator[str]:
-    graded = sum(summary.grades.values())
-    if not graded:
-        return
-    yield f"\nGrades (mean score {summary.mean_score})\n"
-    for letter, count in summary.grades.items():
-        bar = style.symbol("█", "#") * round(_WIDEST_BAR * count / graded)
-        yield f"  {letter} {count:8,}  {count / graded:4.0%}  {bar}".rstrip() + "\n"
-
-
-def _failures(summary: SweepSummary, style: Style) -> Iterator[str]:
-    if not summary.failures:
-        return
-    yield "\nNot checked\n"
-    for failure in summary.failures[:_MOST_FAILURES]:
-        what = f"{failure.outcome}: {style.text(failure.reason)}, such as {style.text(failure.example, 100)}"
-        yield f"  {failure.targets:8,}  {what}\n"
-    hidden = len(summary.failures) - _MOST_FAILURES
-    if hidden > 0:
-        yield f"            and {plural(hidden, 'other reason')}\n"
-    for target in summary.crashed:
-        yield f"  ended its worker process twice: {style.text(target)}\n"
-
-
 SUMMARY_VERSION = 1
 MOST_RULES = 20
 MOST_SLOW = 10
@@ -174,19 +122,58 @@ class SweepSummary(NamedTuple):
             "timings": {"slowest": [{"target": target, "seconds": seconds} for seconds, target in self.slowest]},
         }
 
+    def pieces(self) -> list[str]:
+        """Return the summary as a JSON document."""
+        return [printable(json.dumps(self.document(), indent=2)), "\n"]
 
-class _Failures:
-    """The targets that were not checked for one reason."""
+    def lines(self, style: Style, results: str) -> Iterator[str]:
+        """Render a summary: grades, rules, failures, the best and the slowest."""
+        checked = self.outcomes[CHECKED]
+        yield f"{style.paint(plural(self.targets, 'target'), 'bold')}: {checked:,} checked"
+        yield "".join(
+            f", {count:,} {outcome}" for outcome, count in self.outcomes.items() if outcome != CHECKED and count
+        )
+        yield "\n"
+        yield from self._grade_lines(style)
+        if self.rules:
+            yield "\nMost frequent rules (targets, findings)\n"
+            for rule in self.rules[:_MOST_RULES]:
+                yield f"  {rule.targets:8,} {rule.findings:9,}  {rule.rule}\n"
+        yield from self._failure_lines(style)
+        for title, counts in (("Verdicts", self.verdicts), ("Contracts", self.proofs)):
+            if counts:
+                yield f"\n{title}: {', '.join(f'{count:,} {word}' for word, count in counts.items())}\n"
+        if self.ranking:
+            yield "\nBest\n"
+            for ranked in self.ranking[:_MOST_RANKED]:
+                where = "" if ranked.title == ranked.target else f" ({ranked.target})"
+                yield f"  {ranked.letter} {ranked.score:3}  {style.fitting(ranked.title + where, style.width - 10)}\n"
+        if self.slowest:
+            slow = ", ".join(f"{style.text(name, 60)} ({seconds:.1f} s)" for seconds, name in self.slowest[:_MOST_SLOW])
+            yield f"\nSlowest: {slow}\n"
+        yield f"Results: {style.text(results)}\n"
 
-    def __init__(self) -> None:
-        self.targets = 0
-        self.example = ""
-        self.message = ""
+    def _grade_lines(self, style: Style) -> Iterator[str]:
+        graded = sum(self.grades.values())
+        if not graded:
+            return
+        yield f"\nGrades (mean score {self.mean_score})\n"
+        for letter, count in self.grades.items():
+            bar = style.symbol("█", "#") * round(_WIDEST_BAR * count / graded)
+            yield f"  {letter} {count:8,}  {count / graded:4.0%}  {bar}".rstrip() + "\n"
 
-    def add(self, target: str, message: str) -> None:
-        self.targets += 1
-        if self.targets == 1 or target < self.example:
-            self.example, self.message = target, message[:_LONGEST_SAMPLE]
+    def _failure_lines(self, style: Style) -> Iterator[str]:
+        if not self.failures:
+            return
+        yield "\nNot checked\n"
+        for failure in self.failures[:_MOST_FAILURES]:
+            what = f"{failure.outcome}: {style.text(failure.reason)}, such as {style.text(failure.example, 100)}"
+            yield f"  {failure.targets:8,}  {what}\n"
+        hidden = len(self.failures) - _MOST_FAILURES
+        if hidden > 0:
+            yield f"            and {plural(hidden, 'other reason')}\n"
+        for target in self.crashed:
+            yield f"  ended its worker process twice: {style.text(target)}\n"
 
 
 def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> SweepSummary:
@@ -196,7 +183,7 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
     verdicts: Counter[str] = Counter()
     proofs: Counter[str] = Counter()
     rules: dict[str, list[int]] = {}
-    failures: dict[tuple[str, str], _Failures] = {}
+    failures: dict[tuple[str, str], FailureCount] = {}
     crashed: list[str] = []
     ranking, slowest = _Least(ranked), _Least(MOST_SLOW)
     total = points = 0
@@ -206,7 +193,11 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
         outcomes[outcome] += 1
         slowest.add((-row["timings"]["seconds"], target))
         if outcome != CHECKED:
-            failures.setdefault((outcome, row["reason"]), _Failures()).add(target, row["message"])
+            which = outcome, row["reason"]
+            former = failures.get(which) or FailureCount(*which, 0, target, row["message"][:_LONGEST_SAMPLE])
+            if target < former.example:
+                former = former._replace(example=target, message=row["message"][:_LONGEST_SAMPLE])
+            failures[which] = former._replace(targets=former.targets + 1)
             if outcome == "crashed" and len(crashed) < 10 * MOST_NAMED:
                 crashed.append(target)
             continue
@@ -233,13 +224,7 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
         ungraded=outcomes[CHECKED] - graded,
         mean_score=round(points / graded, 1) if graded else None,
         rules=frequent[:MOST_RULES],
-        failures=sorted(
-            (
-                FailureCount(*which, failure.targets, failure.example, failure.message)
-                for which, failure in failures.items()
-            ),
-            key=lambda failure: (-failure.targets, failure.outcome, failure.reason),
-        ),
+        failures=sorted(failures.values(), key=lambda failure: (-failure.targets, failure.outcome, failure.reason)),
         crashed=sorted(crashed)[:MOST_NAMED],
         verdicts=dict(sorted(verdicts.items())),
         proofs=dict(sorted(proofs.items())),
@@ -409,15 +394,8 @@ def _text(summary: SweepSummary, kind: str, results: str) -> str:
     if kind == ".html":
         return leaderboard(summary)
     if kind == ".json":
-        return "".join(summary_pieces(summary))
-    from mcproof.core.console import Style
-
-    return "".join(summary_lines(summary, Style(), results))
-
-
-def summary_pieces(summary: SweepSummary) -> list[str]:
-    """Return the summary as a JSON document."""
-    return [printable(json.dumps(summary.document(), indent=2)), "\n"]
+        return "".join(summary.pieces())
+    return "".join(summary.lines(Style(), results))
 
 
 _EVERY = 0.2

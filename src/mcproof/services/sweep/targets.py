@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from mcproof.core.errors import InputError, reason_of
 from mcproof.core.text.files import is_left_out
 from mcproof.services.sweep.registry import (
-    Hindrance,
+    Failing,
     SweepTarget,
     capture_target,
     entries_of,
@@ -123,7 +123,7 @@ class TargetSources:
         entry = configured.entry
         if isinstance(entry, dict) and "command" in entry and not self._permissions.commands:
             message = "commands start only with --allow-commands"
-            hindrance = Hindrance("left-out", "a command, without --allow-commands", message)
+            hindrance = Failing("left-out", "a command, without --allow-commands", message)
             return SweepTarget(_key(configured.entry, name), label, name, hindrance=hindrance)
         url = entry.get("url") if isinstance(entry, dict) else None
         allowed = self._permissions.for_user(host_of(url) if isinstance(url, str) else "")
@@ -154,7 +154,7 @@ class TargetSources:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            hindrance = Hindrance("unreadable", "not JSON", "the line is not JSON")
+            hindrance = Failing("unreadable", "not JSON", "the line is not JSON")
             yield SweepTarget(key_of("line", place, text), place, hindrance=hindrance)
             return
         if isinstance(value, str):
@@ -215,7 +215,7 @@ class TargetSources:
             if target.label == label or (target.name and target.name == name):
                 yield target
                 return
-        hindrance = Hindrance("unreadable", "no such server", f"no server `{name}` in {file}")
+        hindrance = Failing("unreadable", "no such server", f"no server `{name}` in {file}")
         yield SweepTarget(key_of("configured", label), label, name, hindrance=hindrance)
 
 
@@ -227,7 +227,7 @@ def _live(configured: ConfiguredServer, label: str, name: str, variables: frozen
     except InputError as error:
         lacks_variable = "environment variable" in error.message
         outcome, reason = ("left-out", "a variable is missing") if lacks_variable else ("unreadable", "not a server")
-        return SweepTarget(key, label, name, hindrance=Hindrance(outcome, reason, error.message))
+        return SweepTarget(key, label, name, hindrance=Failing(outcome, reason, error.message))
     return SweepTarget(key, label, name, endpoint=endpoint)
 
 

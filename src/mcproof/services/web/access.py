@@ -112,8 +112,6 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(BusyError, busy)
 
 
-OPTIONAL_SCOPES = ("read", "lint")
-"""The scopes that an operator may require; `record` is always required."""
 _RECORDED = "/api/v1/servers/"
 """What is posted below this path is recorded."""
 _OPEN = ("/healthz", "/assets/")

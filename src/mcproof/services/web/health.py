@@ -115,7 +115,6 @@ def metrics(request: Request) -> Response:
 
 
 LogFormat = Literal["text", "json"]
-FORMATS: tuple[LogFormat, ...] = ("text", "json")
 PRIVATE = ("/lint/",)
 """Paths that continue with a link which only its owner may know."""
 

@@ -13,7 +13,6 @@ import json
 import os
 import zlib
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from time import monotonic
@@ -34,7 +33,7 @@ from mcproof.runs.requests import CatalogDocument, DiffRequest, SettingsSource, 
 from mcproof.runs.stored import read_run
 from mcproof.services.store.run_record import record_of
 from mcproof.services.workers.messages import WorkerLimits
-from mcproof.services.workers.worker import LostError, OverdueError, Worker
+from mcproof.services.workers.worker import LostError, OverdueError, WorkerPool
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
@@ -223,9 +222,7 @@ class StoreReader:
     def __init__(self, places: Shares) -> None:
         self._places = places
         """The jobs that each client has waiting or running."""
-        self._threads: ThreadPoolExecutor | None = None
-        self._idle: list[Worker[ReadJob, ReadOutcome]] = []
-        self._workers: list[Worker[ReadJob, ReadOutcome]] = []
+        self._pool = WorkerPool("mcproof.services.web.visit_warmup:read", ReadJob, ReadOutcome, AT_ONCE)
         self._running: dict[tuple[str, ...], asyncio.Future[ReadOutcome]] = {}
         self._stored: OrderedDict[tuple[str, ...], tuple[ReadOutcome, float]] = OrderedDict()
         """Outcomes with the time when they are forgotten, the one that was used longest ago first."""
@@ -255,31 +252,16 @@ class StoreReader:
         return await self._start(kind, lambda: tuple(zlib.compress(data, 1) for data in documents))
 
     def _start(self, kind: str, load: Callable[[], tuple[bytes, ...]]) -> asyncio.Future[ReadOutcome]:
-        # Threads that stay: Linux kills a worker with the thread that has started it.
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="read")
-        return asyncio.get_running_loop().run_in_executor(self._threads, self._work, kind, load)
+        return asyncio.get_running_loop().run_in_executor(self._pool.threads, self._work, kind, load)
 
     def _work(self, kind: str, load: Callable[[], tuple[bytes, ...]]) -> ReadOutcome:
-        job = ReadJob(kind, load())
-        # Without a look before: another thread may take the last one in between.
         try:
-            worker = self._idle.pop()
-        except IndexError:
-            worker = self._new_worker()
-        try:
-            return worker.run(job)
+            limits = WorkerLimits(SECONDS, MEMORY, roots=(), forgets=True)
+            return self._pool.run(ReadJob(kind, load()), limits)
         except OverdueError:
             return ReadOutcome(status=503, problem=f"not done within {SECONDS:g} seconds")
         except LostError:
             return ReadOutcome(status=503, problem="it needed too much time or memory")
-        finally:
-            self._idle.append(worker)
-
-    def _new_worker(self) -> Worker[ReadJob, ReadOutcome]:
-        limits = WorkerLimits(SECONDS, MEMORY, roots=(), forgets=True)
-        self._workers.append(Worker("mcproof.services.web.visit_warmup:read", ReadJob, ReadOutcome, limits))
-        return self._workers[-1]
 
     def _ended(self, client: str, key: tuple[str, ...], work: asyncio.Future[ReadOutcome]) -> None:
         self._places.release(client, 1)
@@ -300,12 +282,7 @@ class StoreReader:
 
     def close(self) -> None:
         """End all processes."""
-        threads, self._threads = self._threads, None
-        workers, self._workers, self._idle = self._workers, [], []
-        for worker in workers:
-            worker.close()
-        if threads is not None:
-            threads.shutdown(cancel_futures=True)
+        self._pool.close()
 
 
 def pieces(data: bytes) -> Iterator[bytes]:

@@ -59,13 +59,12 @@ def render(template: str, request: Request, **values: Any) -> str:
     return web_environment().get_template(template).render(request=request, **values)
 
 
-class Asset:
+class Asset(NamedTuple):
     """A file of the pages, with the tag by which browsers know it."""
 
-    def __init__(self, template: str, media_type: str) -> None:
-        self.text = web_environment().get_template(template).render()
-        self.media_type = media_type
-        self.tag = f'"{sha256(self.text.encode()).hexdigest()[:16]}"'
+    text: str
+    media_type: str
+    tag: str
 
 
 def asset(name: str) -> Asset | None:
@@ -76,7 +75,8 @@ def asset(name: str) -> Asset | None:
 
 @cache
 def _asset(name: str) -> Asset:
-    return Asset(name, _KINDS[name])
+    text = web_environment().get_template(name).render()
+    return Asset(text, _KINDS[name], f'"{sha256(text.encode()).hexdigest()[:16]}"')
 
 
 router = APIRouter()

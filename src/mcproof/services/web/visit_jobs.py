@@ -52,7 +52,13 @@ if TYPE_CHECKING:
     from mcproof.runs.events import Event, FixedTarget
     from mcproof.runs.requests import RunRequest
 
-COMMANDS = ("lint", "grade", "compat", "scan", "diff")
+_REQUESTS: dict[str, Callable[..., RunRequest]] = {
+    "lint": LintRequest,
+    "grade": GradeRequest,
+    "compat": CompatRequest,
+    "scan": ScanRequest,
+}
+COMMANDS = (*_REQUESTS, "diff")
 LARGEST_CATALOG = 5 * 1024 * 1024
 """The most bytes of a catalog that somebody sends."""
 RESPONSE, START = 15.0, 20.0
@@ -189,16 +195,7 @@ def run_request(job: GuestJob) -> RunRequest:
     if job.command == "diff":
         return DiffRequest(*_both(job.catalog), settings=_UNCONFIGURED.settings)
     targets = _server(job) if job.url else _document("catalog", job.catalog)
-    match job.command:
-        case "lint":
-            return LintRequest(targets, policy=_UNCONFIGURED, detail=detail)
-        case "grade":
-            return GradeRequest(targets, policy=_UNCONFIGURED, detail=detail)
-        case "compat":
-            return CompatRequest(targets, policy=_UNCONFIGURED, detail=detail)
-        case "scan":
-            return ScanRequest(targets, policy=_UNCONFIGURED, detail=detail)
-    raise ValueError(job.command)
+    return _REQUESTS[job.command](targets, policy=_UNCONFIGURED, detail=detail)
 
 
 def _both(data: bytes) -> tuple[TargetSelection, TargetSelection]:

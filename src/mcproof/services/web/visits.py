@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import Counter, OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 from threading import Lock
@@ -23,7 +22,7 @@ from mcproof.services.web.access import BusyError
 from mcproof.services.web.reading import pieces
 from mcproof.services.web.visit_jobs import PARTS, GuestJob, GuestOutcome
 from mcproof.services.workers.messages import WorkerLimits
-from mcproof.services.workers.worker import LostError, OverdueError, Worker
+from mcproof.services.workers.worker import LostError, OverdueError, WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,9 +119,7 @@ class Visits:
         self._stored_results: OrderedDict[str, GuestCheck] = OrderedDict()
         self._stored_bytes = 0
         self._expired: OrderedDict[str, None] = OrderedDict()
-        self._workers: list[Worker[GuestJob, GuestOutcome]] = []
-        self._idle: list[Worker[GuestJob, GuestOutcome]] = []
-        self._threads: ThreadPoolExecutor | None = None
+        self._pool = WorkerPool("mcproof.services.web.visit_warmup:work", GuestJob, GuestOutcome, self.limits.at_once)
 
     def start(self, job: GuestJob, client: str, *, is_kept: bool = True) -> GuestCheck:
         """Start a job, or let it wait. Raises BusyError.
@@ -136,9 +133,7 @@ class Visits:
             if self.is_closed or len(self._active) >= self.limits.at_once + self.limits.queued:
                 raise BusyError(is_client=False)
             self._active[started.token] = started
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(self.limits.at_once, thread_name_prefix="visit")
-            started.work = self._threads.submit(self._run, started, job, is_kept=is_kept)
+            started.work = self._pool.threads.submit(self._run, started, job, is_kept=is_kept)
         return started
 
     def find(self, token: str) -> GuestCheck | None:
@@ -167,11 +162,7 @@ class Visits:
         """End all processes."""
         with self._lock:
             self.is_closed = True
-            workers = self._workers
-        for worker in workers:
-            worker.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
 
     def _run(self, visit: GuestCheck, job: GuestJob, *, is_kept: bool) -> None:
         try:
@@ -193,27 +184,13 @@ class Visits:
         def note(step: str) -> None:
             visit.step = step
 
-        worker = self._free_worker(job)
+        limits = WorkerLimits(self.limits.seconds, self.limits.memory, roots=(), network=job.networks, forgets=True)
         try:
-            return worker.run(job, note)
+            return self._pool.run(job, limits, note)
         except OverdueError:
             return GuestOutcome("slow", f"not done within {self.limits.seconds:g} seconds")
         except LostError:  # killed, by a limit or by the end of the service
             return GuestOutcome("slow", "the check needed too much time or memory")
-        finally:
-            with self._lock:
-                self._idle.append(worker)
-
-    def _free_worker(self, job: GuestJob) -> Worker[GuestJob, GuestOutcome]:
-        """Return a worker that has nothing to do: the one that was used last, so that few are started."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            limits = WorkerLimits(self.limits.seconds, self.limits.memory, roots=(), network=job.networks, forgets=True)
-            self._workers.append(Worker("mcproof.services.web.visit_warmup:work", GuestJob, GuestOutcome, limits))
-            if self.is_closed:
-                self._workers[-1].close()
-            return self._workers[-1]
 
     def _forget_old(self) -> None:
         """Forget visits that have expired, and beyond the bounds the oldest of whoever has the most."""

@@ -141,9 +141,6 @@ class WatchSchedule:
         return entry.every + spread_of(entry.name, entry.every)
 
 
-EVENT_TYPES = ("grade.fell", "verdict.fell", "surface.changed", "gate.failed", "server.gone", "server.back")
-
-
 class WatchEvent(NamedTuple):
     """Something that a webhook reports."""
 

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -180,6 +181,56 @@ class Worker(Generic[Job, Outcome]):
         finally:
             if not is_done or (self.limits.forgets and not hasattr(os, "fork")):
                 self._stop(process)
+
+
+class WorkerPool(Generic[Job, Outcome]):
+    """Workers that run one function on several jobs at once, and the threads that wait for them."""
+
+    def __init__(self, function: str, job: type[Job], outcome: type[Outcome], most: int) -> None:
+        self._kind = function, job, outcome
+        self._most = most
+        self._lock = Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._idle: list[Worker[Job, Outcome]] = []
+        self._workers: list[Worker[Job, Outcome]] = []
+        self._is_closed = False
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        """The threads for jobs, as many as run at once; other jobs wait."""
+        # Threads that stay: Linux kills a worker with the thread that has started it.
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="worker")
+        return self._threads
+
+    def run(self, job: Job, limits: WorkerLimits, on_event: Callable[[str], None] = lambda _: None) -> Outcome:
+        """Do a job, in a thread of the pool. Raises a WorkerError."""
+        worker = self._free_worker(limits)
+        try:
+            return worker.run(job, on_event)
+        finally:
+            with self._lock:
+                self._idle.append(worker)
+
+    def _free_worker(self, limits: WorkerLimits) -> Worker[Job, Outcome]:
+        """Return a worker that has nothing to do: the one that was used last, so that few are started."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            self._workers.append(Worker(*self._kind, limits))
+            if self._is_closed:
+                self._workers[-1].close()
+            return self._workers[-1]
+
+    def close(self) -> None:
+        """End all processes and threads; jobs fail from now on."""
+        with self._lock:
+            self._is_closed = True
+            workers = list(self._workers)
+        for worker in workers:
+            worker.close()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
 
 
 class _Process(WorkerProcess):
