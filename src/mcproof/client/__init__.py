@@ -7,6 +7,6 @@ All requests over HTTP start in `http`: `headers` has every header that mcproof 
 addresses may be reached, `fetch` limits such as that on redirects. `redaction` masks secrets in whatever is shown.
 The two eras are the handshake with `initialize`, and requests without one; `eras` finds out which a server speaks.
 
-Public modules: auth.authorizer, capture, connect, connection, endpoints, errors, http.fetch, http.policy, listing,
+Public modules: auth.authorizer, capture, connect, connection, endpoints, errors, http.fetch, http.policy,
 perimeter.observe, questions, redaction, session, tracing, transports.processes, waiting.
 """

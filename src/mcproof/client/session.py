@@ -18,6 +18,7 @@ from mcproof.client.errors import (
     UnsentError,
     for_report,
 )
+from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.questions import asks_for_input
 from mcproof.client.redaction import hiding
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection, Limits
     from mcproof.client.endpoints import Endpoint
+    from mcproof.client.listing import Listing
     from mcproof.client.peer import RpcResponse
     from mcproof.client.questions import AnswerSource
     from mcproof.core.observations.connection import Anomaly, ProcessEnd, Question
@@ -163,6 +165,11 @@ class Session:
         session.memory = self.memory
         session._answers = self._answers
         return session
+
+    async def listing(self, *keys: str) -> Listing:
+        """What the server lists under these keys of a capture, or under all."""
+        methods = [method for method in METHODS if not keys or method.key in keys]
+        return await list_everything(await self.connection(), methods)
 
     async def connection(self) -> Connection:
         """Return the connection, or connect. Raises ConnectError, without secrets."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.client.errors import ConnectError
-from mcproof.client.listing import list_everything
 from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Response, Session
 from mcproof.client.waiting import Interruptible
@@ -67,8 +66,7 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
         return ReplayResult("still failing", f"{response.outcome}: {case.description}", text)
     tool: dict[str, Any] = {}
     if failed.tool is not None:
-        connection = await session.connection()
-        listing = await list_everything(connection)
+        listing = await session.listing()
         listed = [entry for entry in listing.lists.get("tools", []) if isinstance(entry, dict)]
         tool = next((entry for entry in listed if entry.get("name") == failed.tool), {})
         if not tool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.client.capture import OpenServer, clean
 from mcproof.client.errors import ConnectError
-from mcproof.client.listing import METHODS, Listing, list_everything
 from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.core.catalog.model import Tool
 from mcproof.core.console import listed_names, nearest_or_all
@@ -25,9 +24,8 @@ from mcproof.runs.loop import connect_options, one_input
 from mcproof.runs.results import SingleResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.client.connection import Connection
     from mcproof.client.session import Session
     from mcproof.runs.requests import Method, RunSession, SingleRequest
 
@@ -105,15 +103,11 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
     return responses[0]
 
 
-async def _listing(connection: Connection, method: Method) -> Listing:
-    return await list_everything(connection, [lister for lister in METHODS if lister.key in _LISTS[method]])
-
-
-def _items(listing: Listing, method: Method) -> dict[str, dict[str, Any]]:
-    """The items of a listing by name or URI; the first of several with the same."""
+def _items(lists: Mapping[str, list[Any]], method: Method) -> dict[str, dict[str, Any]]:
+    """The items of lists by name or URI; the first of several with the same."""
     items: dict[str, dict[str, Any]] = {}
     for key, member in _LISTS[method].items():
-        for item in listing.lists.get(key, ()):
+        for item in lists.get(key, ()):
             name = item.get(member) if isinstance(item, dict) else None
             if isinstance(name, str):
                 items.setdefault(name, item)
@@ -129,7 +123,7 @@ async def _hint(request: SingleRequest, session: Session, listen: Listener) -> N
     """Name a similar resource if the server refuses one that it does not list."""
     if request.method != "resources/read":
         return
-    known = list(_items(await _listing(await session.connection(), request.method), request.method))
+    known = list(_items((await session.listing(*_LISTS[request.method])).lists, request.method))
     if known and request.item not in known:
         message = f"the server lists no resource `{request.item}`{nearest(request.item, known)}"
         listen(MessageSent(_hiding(session)(f"{message}; there are {listed_names(known)}")))
@@ -166,8 +160,8 @@ class _Parameters:
     async def _item(self) -> dict[str, Any]:
         """The item as the server lists it; empty if it is unknown and the request unchecked."""
         request, noun = self._request, _NOUNS[self._request.method]
-        listing = await _listing(await self._session.connection(), request.method)
-        items = _items(listing, request.method)
+        listing = await self._session.listing(*_LISTS[request.method])
+        items = _items(listing.lists, request.method)
         if request.item in items:
             return items[request.item]
         if not request.is_checked:

@@ -5,6 +5,5 @@ reads the input of strangers does so in a process of `workers`; apart from these
 other. The dashboard is `web` over `store`: `web.pages` has the pages, `store.servers` and `store.queries` the SQL. A
 visit is a check that somebody asks `web` for. The options of the commands that start a service are in `cli`.
 
-Public modules: lsp.server, mcp.server, store.database, store.queries, store.recording, sweep, sweep.request,
-web.server.
+Public modules: lsp.server, mcp.server, store.database, store.queries, store.recording, sweep, web.server.
 """

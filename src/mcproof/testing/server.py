@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
 from mcproof.client.errors import ConnectError, LostError
-from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.redaction import plain_secrets
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.console import safe
@@ -412,8 +411,7 @@ class McpServer:
         """Return the items of a list, and why some are missing."""
         async with self._turn:
             await self.caller.server.connect()
-            connection = await self.caller.server.session.connection()
-            listing = await list_everything(connection, [method for method in METHODS if method.key == key])
+            listing = await self.caller.server.session.listing(key)
             # The server may have ended; the next request is not to be blamed for that.
             if listing.unserved:
                 await self.caller.server.session.close(at_once=True)

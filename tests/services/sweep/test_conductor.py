@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.services.sweep import conductor
+from mcproof.services.sweep import Politeness, SweepPlan, conductor
 from mcproof.services.sweep.check import Attempt, SweepTask
 from mcproof.services.sweep.conductor import Conductor
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
 from mcproof.services.sweep.registry import SweepTarget, capture_target, key_of
-from mcproof.services.sweep.request import Politeness, SweepPlan
 from mcproof.services.sweep.results import ResultsFile, RowSink
 
 from .sweeping import rows

@@ -96,7 +96,7 @@ def test_a_version_of_ray_that_asks_for_no_token_is_refused(version: str) -> Non
 _GREEDY = """
 import sys, time
 from mcproof.services.sweep import ray_engine
-from mcproof.services.sweep.request import SweepPlan
+from mcproof.services.sweep import SweepPlan
 check, limit = sys.argv[1:]
 setattr(ray_engine, limit, 1)
 getattr(ray_engine, check)([], SweepPlan())
@@ -132,7 +132,7 @@ def test_ray_on_this_machine_listens_on_loopback_and_asks_for_a_token(tmp_path: 
 
 _RAY = """
 import os, sys
-from mcproof.services.sweep.request import SweepPlan
+from mcproof.services.sweep import SweepPlan
 from mcproof.services.sweep.ray_engine import RayEngine
 engine = RayEngine(SweepPlan(), address=None, jobs=1, at_once=1)
 print(os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]) == 64, flush=True)

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.errors import InputError
-from mcproof.services.sweep.request import Permissions
+from mcproof.services.sweep import Permissions
 from mcproof.services.sweep.targets import TargetSources
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mcproof.runs.requests import SettingsSource
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.services.sweep.request import SweepRequest
+    from mcproof.services.sweep import SweepRequest
 
 _CHECKS, _TRUST, _POLITENESS, _MACHINES = "What is checked", "What may be started", "Limits", "Where"
 """Titles of groups of options."""
@@ -42,7 +42,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> SweepRequest:
-    from mcproof.services.sweep.request import EngineChoice, Permissions, Politeness, SweepPlan, SweepRequest
+    from mcproof.services.sweep import EngineChoice, Permissions, Politeness, SweepPlan, SweepRequest
 
     settings = parse_config(options)
     plan = SweepPlan(

@@ -1,35 +1,122 @@
 """Check thousands of targets, on one machine or a cluster, with results that survive a kill.
 
-`run_sweep` leads from a request to the results: `targets` reads the targets, the conductor submits them to an
-engine, `check` does the work, `results` records it, and `summary` writes what follows from it.
-Why a row is the record: docs/decisions/0056-a-row-is-the-record.md.
+Here is a sweep as the user asks for it: what to check, what may be started, how hard to try, and where the work is
+done. The way from there to the results is in `run`.
 """
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
-from mcproof.core.console import plural
-from mcproof.core.errors import UsageError
-from mcproof.services.store.database import open_database
-from mcproof.services.sweep.check import validate_plan
-from mcproof.services.sweep.conductor import Conductor
-from mcproof.services.sweep.engines import LocalEngine, SweepEngine, cores, descriptors_left
-from mcproof.services.sweep.results import ResultsFile, RowSink
-from mcproof.services.sweep.summary import SweepProgress, check_outputs, write_outputs
-from mcproof.services.sweep.targets import TargetSources
+from mcproof import __version__
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.stored_form import record
+from mcproof.runs.requests import RuleSelection, SettingsSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.services.store.database import Database
-    from mcproof.services.sweep.request import SweepRequest
     from mcproof.services.sweep.summary import SweepSummary
 
+AT_ONCE = 32
+"""How many live servers are checked at once by default."""
 
-_DESCRIPTORS, _OF_SCAN, _OF_PROOF = 5, 8, 24
-"""How many open files a live server needs: for a connection, and what `--scan` and `--prove` add."""
+
+class Permissions(NamedTuple):
+    """What the user allows a sweep to do because a file names it."""
+
+    commands: bool = False
+    """Whether to start the commands of lists and client configurations."""
+    packages: bool = False
+    """Whether to download and run the packages of registry documents."""
+    variables: frozenset[str] = frozenset()
+    """The environment variables that may be filled in: `NAME` in what the user wrote, `NAME=PLACE` only there."""
+
+    def for_user(self, host: str) -> frozenset[str]:
+        """The variables for an entry of a list or a configuration, at a host."""
+        return frozenset(name for name in self.variables if "=" not in name) | self.for_strangers(host)
+
+    def for_strangers(self, place: str) -> frozenset[str]:
+        """The variables for an entry that others wrote, such as those of a registry.
+
+        Whoever publishes an entry decides which variables it names, so a name alone would give its value to everybody.
+        """
+        pairs = (variable.partition("=") for variable in self.variables)
+        return frozenset(name for name, _, wanted in pairs if wanted and wanted == place)
+
+
+@record()
+class SweepPlan(NamedTuple):
+    """What to check on every target, and part of the identity of a sweep."""
+
+    rules: RuleSelection = RuleSelection()
+    settings: SettingsSource = SettingsSource(is_disabled=True)
+    scans: bool = False
+    proves: bool = False
+    limit: float = 60.0
+    """Seconds for one try of a target."""
+    records: bool = False
+    """Whether an attempt includes the results for the store."""
+
+
+class Politeness(NamedTuple):
+    """How hard a sweep tries."""
+
+    per_host: int = 2
+    """How many servers of one host are checked at once."""
+    retries: int = 2
+
+
+class EngineChoice(NamedTuple):
+    """Where the work is done."""
+
+    name: str = "local"
+    address: str | None = None
+    """Of a Ray cluster; None for one on this machine."""
+    jobs: int | None = None
+    """How many processes check captures; None for one per core."""
+    at_once: int = AT_ONCE
+    """How many live servers are checked at once."""
+
+
+class SweepRequest(NamedTuple):
+    """A sweep."""
+
+    sources: tuple[str, ...]
+    results: str
+    plan: SweepPlan = SweepPlan()
+    permissions: Permissions = Permissions()
+    politeness: Politeness = Politeness()
+    engine: EngineChoice = EngineChoice()
+    restarts: bool = False
+    outputs: tuple[str, ...] = ()
+    """Files for the summary, a leaderboard or a table, by their extensions."""
+    database: str | None = None
+    """The store to record in, if the plan records; None for the user's own."""
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """The files that the sweep writes, by real path."""
+        return frozenset(map(os.path.realpath, (self.results, f"{self.results}.journal", *self.outputs)))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a sweep to go on."""
+        plan, allowed = self.plan, self.permissions
+        return {
+            "targets": list(self.sources),
+            "select": list(plan.rules.select),
+            "ignore": list(plan.rules.ignore),
+            "config": plan.settings.file,
+            "scan": plan.scans,
+            "prove": plan.proves,
+            "record": plan.records,
+            "allow-commands": allowed.commands,
+            "run-packages": allowed.packages,
+            "allow-env": sorted(allowed.variables),
+            "mcproof": __version__,
+        }
 
 
 def run_sweep(request: SweepRequest, tell: Callable[[str], None] = lambda _: None) -> SweepSummary:
@@ -37,60 +124,7 @@ def run_sweep(request: SweepRequest, tell: Callable[[str], None] = lambda _: Non
 
     Raises KeyboardInterrupt; what is done is kept.
     """
-    check_outputs(request.outputs, request.results)
-    database = open_database(request.database) if request.plan.records else None
-    progress = SweepProgress(request)
-    try:
-        _check_all(request, database, progress, tell)
-    finally:
-        progress.clear()
-        if database is not None:
-            database.close()
-    return write_outputs(request.results, request.outputs)
+    # Here, because every worker process loads this package, and needs neither engines nor pages.
+    from mcproof.services.sweep.run import sweep
 
-
-def _check_all(
-    request: SweepRequest, database: Database | None, progress: SweepProgress, tell: Callable[[str], None]
-) -> None:
-    from mcproof.client.waiting import raising_on_signals
-
-    validate_plan(request.plan)
-    if request.engine.name == "ray":  # before anything is written: it may not be installed
-        from mcproof.services.sweep.ray_engine import ray_module
-
-        ray_module(request.engine.address)
-    sources = TargetSources(request.sources, request.permissions, request.ours)
-    targets = sources.targets()
-    first = next(targets, None)  # before anything is written: a source may not exist
-    if first is None:
-        raise UsageError(f"nothing to check: no target in {', '.join(request.sources)}")
-    results = ResultsFile(request.results, request.identity, restarts=request.restarts)
-    if results.is_resumed:
-        tell(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
-    sink = RowSink(results, database)
-    engine = _engine(request, tell)
-    conductor = Conductor(engine, request.plan, results, sink, request.politeness, progress)
-    try:
-        with raising_on_signals():
-            conductor.run(chain([first], targets))
-    finally:
-        engine.close()
-        results.close()
-    progress.clear()
-    if sources.outdated:
-        tell(f"{sources.outdated:,} entries are older versions or deleted; left out")
-    if database is not None:
-        tell(f"recorded {sink.recorded:,} runs in {database.label}")
-
-
-def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:
-    choice = request.engine
-    per_server = _DESCRIPTORS + _OF_SCAN * request.plan.scans + _OF_PROOF * request.plan.proves
-    at_once = max(1, min(choice.at_once, descriptors_left() // per_server))
-    if at_once < choice.at_once:
-        tell(f"at most {at_once} live servers at once: this process may not open more files (`ulimit -n`)")
-    if choice.name == "ray":
-        from mcproof.services.sweep.ray_engine import RayEngine
-
-        return RayEngine(request.plan, address=choice.address, jobs=choice.jobs, at_once=at_once)
-    return LocalEngine(request.plan, jobs=choice.jobs or cores(), at_once=at_once)
+    return sweep(request, tell)

@@ -32,8 +32,8 @@ from mcproof.runs.requests import (
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.services.store.run_record import RunRecord, record_of
+from mcproof.services.sweep import SweepPlan
 from mcproof.services.sweep.registry import Failing, SweepTarget
-from mcproof.services.sweep.request import SweepPlan
 from mcproof.services.sweep.results import (
     CHECKED,
     Timing,

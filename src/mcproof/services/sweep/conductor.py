@@ -19,8 +19,8 @@ from mcproof.services.sweep.results import CHECKED, ResultsFile, RowSink
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mcproof.services.sweep import Politeness, SweepPlan
     from mcproof.services.sweep.registry import Failing, SweepTarget
-    from mcproof.services.sweep.request import Politeness, SweepPlan
 
 
 MOST_WAITING = 1000

@@ -20,8 +20,8 @@ from mcproof.services.workers.messages import ERROR, OUTCOME, WorkerLimits
 from mcproof.services.workers.worker import WorkerProcess
 
 if TYPE_CHECKING:
+    from mcproof.services.sweep import SweepPlan
     from mcproof.services.sweep.check import SweepTask
-    from mcproof.services.sweep.request import SweepPlan
 
 
 class Finished(NamedTuple):

@@ -20,8 +20,8 @@ from mcproof.services.sweep.engines import MOST_MEMORY, MOST_MEMORY_OF_SERVERS, 
 from mcproof.services.workers.process import limit_memory_once
 
 if TYPE_CHECKING:
+    from mcproof.services.sweep import SweepPlan
     from mcproof.services.sweep.check import Attempt, SweepTask
-    from mcproof.services.sweep.request import SweepPlan
 
 BATCH, LIVE_BATCH = 32, 8
 """How many captures, and how many live servers, one call of Ray checks."""

@@ -25,8 +25,8 @@ from mcproof.services.sweep.results import CHECKED, OUTCOMES, rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.services.sweep import SweepRequest
     from mcproof.services.sweep.conductor import Tally
-    from mcproof.services.sweep.request import SweepRequest
 
 
 _WIDEST_BAR = 40

@@ -31,7 +31,7 @@ from mcproof.targets.snapshots import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.services.sweep.request import Permissions
+    from mcproof.services.sweep import Permissions
 
 LONGEST_LINE = 1 << 20
 """The most characters of a line in a list."""
