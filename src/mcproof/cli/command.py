@@ -47,11 +47,13 @@ class Option:
         through `read`, fills the field `to` of the request.
         """
         words = usage.split(" ")
+        # The usage is written once, as help shows it; names and placeholder are read from it.
         names = [word for word in words if word.startswith("-")] or words[:1]
         self.names = tuple(name.rstrip(",") for name in names)
         if placeholder := " ".join(words[len(names) :]):
             settings["metavar"] = placeholder
         elif self.flags and "choices" not in settings:
+            # Nothing after the names: a switch. Choices are their own placeholder.
             settings.setdefault("action", "store_true")
         if repeatable:
             settings |= {"action": "append", "default": []}
@@ -147,6 +149,7 @@ class Command(NamedTuple):
     def groups(self) -> dict[str, list[Option]]:
         """The titles of the groups, each with its options, in the order of the help."""
         listed = [_HELP, *self.arguments]
+        # `fromkeys` keeps the order of the first mention, so a group stands where its first option does.
         first, last, *others = dict.fromkeys([ARGUMENTS, *(option.group for option in listed)])
         titles = (first, *others, last)
         grouped = {title: [option for option in listed if option.group == title] for title in titles}
@@ -198,6 +201,7 @@ class Parser(argparse.ArgumentParser):
             prog=f"mcproof {command.name}",
             usage="\n       ".join(command.ways),
             description=command.description,
+            # An abbreviation in a script would change its meaning with the next option that begins alike.
             allow_abbrev=False,
             formatter_class=_HelpFormatter,
         )
@@ -215,6 +219,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, arguments: list[str]) -> argparse.Namespace:  # type: ignore[override]
         """Parse the options; the words after `--` are the command of a server."""
+        # By hand: argparse would take options of the server that follow `--` for positional arguments of ours.
         at = arguments.index("--") if "--" in arguments else len(arguments)
         if at < len(arguments) and self.command.without_server:
             raise UsageError(self.command.without_server)
@@ -231,6 +236,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def _parse(self, arguments: list[str]) -> argparse.Namespace:
+        # Only for commands that ask for it: options between positional arguments take argparse a second pass.
         return self.parse_intermixed_args(arguments) if self.command.item else super().parse_args(arguments)
 
     @property
@@ -240,6 +246,7 @@ class Parser(argparse.ArgumentParser):
     def taken_by(self, option: str) -> int:
         """How many of the following words an option takes as its value."""
         action = self._option_string_actions.get(option)
+        # `nargs` of a switch is 0 and of an option with one value None; no option here takes more.
         return 0 if action is None or action.nargs == 0 else 1
 
     def format_help(self) -> str:
@@ -266,11 +273,13 @@ class Parser(argparse.ArgumentParser):
 
 def help_width() -> int:
     """The width of help texts: that of the terminal, within limits."""
+    # As argparse does: `COLUMNS` wins, so that help can be generated in one width.
     columns = os.environ.get("COLUMNS", "")
     try:
         width = int(columns) if columns.isdecimal() else os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError, AttributeError):  # not a terminal
         return _WIDEST
+    # Some terminals break a line that fills the last column.
     return max(_NARROWEST, min(_WIDEST, width)) - 2
 
 
@@ -306,6 +315,7 @@ def seconds(text: str) -> float:
         length = float(text)
     except ValueError:
         length = 0.0
+    # `nan` fails this comparison as well, and `inf` would make later sums of limits useless.
     if not 0 < length < 1_000_000:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds")
     return length
@@ -316,6 +326,7 @@ def whole_number(unit: str, least: int = 0, most: int | None = None) -> Callable
     limits = "" if most is None else f" from {least:,} to {most:,}"
 
     def parse(text: str) -> int:
+        # Not `int(text)`: it also reads `1_000`, ` 7 ` and digits of other scripts.
         is_number = text.isascii() and text.isdigit()
         if not is_number or (most is not None and (len(text) > 18 or not least <= int(text) <= most)):
             raise argparse.ArgumentTypeError(f"`{text}` is not a number of {unit}{limits}")

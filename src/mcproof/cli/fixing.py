@@ -71,6 +71,7 @@ class FixListener(ConsoleListener):
                     "--write needs files: a live server cannot be rewritten; `mcproof capture` saves its catalog"
                 )
         elif not self._options.prints_diff:
+            # Printed one after the other, several catalogs would be no valid file.
             if len(run.inputs) > 1:
                 raise UsageError("--fix prints one catalog; for several use --write or --diff")
             if any(source.is_source and os.path.isdir(source.name) for source in run.inputs):
@@ -108,6 +109,7 @@ def _summary(fixed: FixedTarget, options: FixOptions) -> str:
     sentence = (
         f"{safe(fixed.name)}: {'would fix' if options.prints_diff else 'fixed'} {plural(fixed.applied, 'finding')}"
     )
+    # Of `left`, not of `active`: what a baseline accepts still needs its author.
     counts: dict[str, int] = {}
     for finding in fixed.left:
         counts[finding.rule.id] = counts.get(finding.rule.id, 0) + 1

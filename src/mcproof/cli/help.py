@@ -85,10 +85,12 @@ _CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from .*\)
 
 def is_target(name: str, known: Iterable[str]) -> bool:
     """Whether the first word of a command line is a target of `check`, and no command that was misspelt."""
+    # What can only be a target: no command has such a name, so no mistake is hidden.
     if name == "--" or "://" in name or "#" in name or name.endswith((".json", *SOURCE_SUFFIXES)):
         return True
     is_named = os.path.exists(name) or name in _configured()
     is_path = os.sep in name or name in (os.curdir, os.pardir)
+    # A folder called `lnt` must not turn a misspelt `lint` into a check of it.
     return is_named and (is_path or not (nearest(name, list(known)) or name.lower() in _COMMANDS))
 
 
@@ -112,6 +114,7 @@ def option_error(parser: Parser, message: str) -> UsageError:
     """The error for options that a parser does not accept."""
     from mcproof.client.redaction import redacted_command
 
+    # First: an option of the server looks like an unknown one of ours, and the remedy is another.
     if (misplaced := misplaced_command(parser, parser.arguments)) is not None:
         return misplaced
     hint = ""
@@ -123,6 +126,7 @@ def option_error(parser: Parser, message: str) -> UsageError:
         known = list(next(named).choices)
         message = f"{choice[1]}: invalid choice: '{choice[2]}' (choose from {', '.join(known)})"
         hint = nearest(choice[2], known)
+    # argparse quotes the words that it does not know, and one of them may be a token.
     message = " ".join(redacted_command(message.split(" ")))
     return UsageError(f"{message}{hint}; `{parser.prog} --help` shows the options")
 
@@ -148,6 +152,7 @@ def refuse_mistakes(options: argparse.Namespace, names: Iterable[str], *, needs_
     if options.server_command and (words := quoted_command(options.server_command[0])):
         shown = _command_line(parser, arguments[: arguments.index("--")], (), words)
         raise UsageError(f"the command after `--` is quoted as one word; did you mean `{shown}`?")
+    # `mcproof lint "python server.py"` and `mcproof lint python server.py`: the two mistakes that beginners make.
     if (error := misplaced_command(parser, arguments)) is not None:
         raise error
     for name in names:
@@ -170,6 +175,7 @@ def misplaced_command(parser: Parser, arguments: Sequence[str]) -> UsageError | 
     is_first = True
     for at, word in _positionals(parser, arguments):
         words = quoted_command(word)
+        # Only the first word may be any program: later ones may be tools or arguments that are called like one.
         is_command = bool(words) or (is_program(word) if is_first else is_launcher(word) and not os.path.exists(word))
         if is_command and word not in _configured():
             ours, others = ([], words) if words else _separated(parser, arguments[at:])
@@ -202,6 +208,7 @@ def _separated(parser: Parser, arguments: Sequence[str]) -> tuple[Sequence[str],
     others: list[str] = []
     at = 0
     while at < len(arguments):
+        # Short options are left to the server: `-v` means something to most programs.
         is_ours = arguments[at].startswith("--") and arguments[at].partition("=")[0] in parser.option_names
         count = 1 + (parser.taken_by(arguments[at]) if is_ours else 0)
         (ours if is_ours else others).extend(arguments[at : at + count])

@@ -88,7 +88,9 @@ def run() -> None:
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
+        # `pythonw` and some services start without standard error, and messages would end the run.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
+    # Before any server is started: what is left of it ends with this process, however that ends.
     STARTED.guard()
     code = main(sys.argv[1:])
     with suppress(OSError):
@@ -102,6 +104,7 @@ def main(arguments: list[str]) -> int:
     try:
         if sys.stdout is None:
             raise McproofError("standard output is closed; nothing can be printed")
+        # Output is flushed here and not at exit, where a full disk could no longer change the exit code.
         code = _dispatch(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -131,6 +134,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         if not is_target(name, COMMANDS):
             raise command_error(arguments, COMMANDS)
+        # `mcproof TARGET` is `mcproof check TARGET`, so that the shortest command answers the first question.
         name, arguments = _MAIN, [_MAIN, *arguments]
     command = command_named(name)
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
@@ -160,6 +164,7 @@ def run_command(command: Command, arguments: list[str]) -> int:
 
 def _help(names: list[str]) -> int:
     """Print the help of a command, or the list of commands."""
+    # `mcproof help help` shows the overview, as git does, and does not call itself for ever.
     if names and names[0] != "help":
         return _dispatch([names[0], "--help"])
     from mcproof.cli.help import overview
@@ -171,6 +176,7 @@ def _help(names: list[str]) -> int:
 def _fail(error: McproofError, arguments: list[str]) -> int:
     """Report an error in the requested format, or as a line on standard error."""
     wanted = _wanted_format(arguments)
+    # A program that asked for JSON gets its error as JSON, also if the command line is wrong.
     if wanted not in ("", "text", "concise") and sys.stdout is not None:
         from mcproof.core.console import print_document
         from mcproof.report.formats import render_failure

@@ -90,6 +90,7 @@ def _given(word: str) -> Iterator[GivenArguments]:
         for tool, values in read_object(word[1:]).items():
             yield GivenArguments(tool, _object(values, f"--args {word}: `{tool}`"))
         return
+    # `{"a": "x=y"}` has an equals sign too, so what begins with a brace is JSON as a whole.
     tool, equals, text = word.partition("=")
     if not equals or tool.lstrip().startswith("{"):
         yield GivenArguments(None, parse_object(word, "--args"))
@@ -115,6 +116,7 @@ def _json(text: str, what: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = f"(line {error.lineno}, column {error.colno})"
+        # `--args arguments.json` is the usual mistake, and its JSON error says nothing to the user.
         hint = f"; did you mean `@{text}`?" if _is_file_name(text) else ""
         raise UsageError(f"{what}: not JSON: {error.msg.lower()} {place}{hint}") from None
     except (ValueError, RecursionError):
@@ -229,6 +231,7 @@ CLIENT_FIXING = Options(
 
 def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
     """Parse the options for fixing; None for no fix. Raises a UsageError if they contradict others."""
+    # Commands without these options share the path to here, and their namespace has no such names.
     if "fix" not in options:
         return None
     wanted, keep_optional = options.fix or options.diff, getattr(options, "keep_optional", False)
@@ -238,6 +241,7 @@ def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
         raise UsageError("--write needs --fix")
     if keep_optional and not wanted:
         raise UsageError("--keep-optional needs --fix or --diff")
+    # Before anything is read: nothing could be undone by then, and nothing would be written.
     if options.write and "-" in options.targets:
         raise UsageError("--write needs a file: standard input cannot be replaced")
     if options.diff and options.format != "text":
@@ -316,6 +320,7 @@ def store_settings(source: SettingsSource, database: str | None = None) -> Store
     nothing else: no file elsewhere, and no server that results would be sent to. Raises a ConfigError if it does.
     """
     given = source.given()
+    # A named file is trusted, as the user has chosen it; one that was found is not.
     settings = settings_for(os.curdir) if given is None else given
     if database is not None or settings.store.database is None:
         return settings.store._replace(database=database)
@@ -341,6 +346,7 @@ def _filled(settings: Settings, database: str) -> str:
         if value is None:
             file, line = settings.locations["store"]
             raise ConfigError(f"the environment variable {found[1]} is not set", file=file, line=line)
+        # In a URL, an `@` or `/` in a password would change the host.
         return quote(value, safe="")
 
     return re.sub(VARIABLE, value_of, database) if "://" in database else database

@@ -67,6 +67,7 @@ class Recorder:
         """Keep the catalog of a target; None if it could not be read."""
         from mcproof.targets.snapshots import catalog_text
 
+        # A URL that was seen only from outside has an empty catalog, which would hide its last one in the history.
         is_there = catalog is not None and (catalog.tools or catalog.server.raw)
         self._catalogs.append(catalog_text(catalog) if catalog is not None and is_there else None)
 
@@ -238,9 +239,11 @@ class Outputs:
         """Prepare for one target or several. Raises a UsageError if an output would replace a needed file."""
         self._is_single = is_single
         if self._recorder is not None:
+            # Opened before the work, as a run of minutes must not end with an unreachable store.
             self._recorder.open(is_single=is_single)
         if not self._options.file_names:
             return
+        # By real path: a link or `./` must not get past the check.
         roles = {os.path.realpath(name): role for name, role in needed.items()}
         for file in self._options.file_names:
             if role := roles.get(os.path.realpath(file)):
@@ -284,6 +287,7 @@ class Outputs:
             counts = statistics(run, self._style)
             _print_if_read(lambda: print_lines([*configurations, *counts, closing(run, self._style)], sys.stdout))
         elif not self._format.is_text:
+            # Rendered as a whole before a byte is printed: half a document is worse than none.
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))
         elif self._format.name == "text":
@@ -317,6 +321,7 @@ def _append_job_summary(run: RunResult) -> None:
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         from mcproof.core.text.files import append_file
 
+        # Appended: the steps of a job share this file.
         append_file(file, "".join(render(run, "markdown", Style())).encode("utf-8", "backslashreplace"))
 
 

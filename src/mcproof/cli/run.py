@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 def run_check(command: Command, options: argparse.Namespace) -> int:
     """Build the request of a check from its options, execute it and write its outputs; return the exit code."""
     fixing = parse_fixing(options)
+    # Before the request: a file that cannot be written is reported before targets are looked at.
     options.outputs = parse_outputs(options)
     request = command.request_of(options)
     if fixing is None:
@@ -68,6 +69,7 @@ def run_request(request: RunRequest, options: OutputOptions) -> int:
         result = execute(request, listener)
     finally:
         listener.clear()
+    # A second Ctrl-C must not cut a document that is being printed.
     with interrupts_deferred() as interrupts:
         outputs.print(result)
     return INTERRUPTED if interrupts else result.exit_code
@@ -82,6 +84,7 @@ class ConsoleListener:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TargetStarted):
+            # A counter for one target would only flicker.
             if event.total > 1:
                 self._show_progress(event.number, event.total, event.name[-60:])
         elif isinstance(event, ProgressMade):
@@ -196,6 +199,7 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
             code = FAILED
         if code == INTERRUPTED:
             return code
+        # Off for short commands, but this process lives as long as somebody edits.
         gc.collect()
         after = _state(roots, named)
         meanwhile = _changed(before, after) - our_own
@@ -205,6 +209,7 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
         ignored |= written
         blamed = meanwhile
         tell("waiting for a change; Ctrl-C to stop")
+        # What changed while the tests ran is tested as well, and no edit is lost.
         changed = meanwhile - ignored
         while not changed:
             time.sleep(EVERY)
@@ -226,6 +231,7 @@ def _state(roots: list[str], named: list[str]) -> dict[str, tuple[int, int]]:
             status = os.stat(path)
         except OSError:  # deleted meanwhile
             continue
+        # The size too: editors write twice within the resolution of some clocks.
         found[path] = (status.st_mtime_ns, status.st_size)
         if len(found) >= MOST_FILES:
             break

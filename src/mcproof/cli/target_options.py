@@ -137,6 +137,7 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
     live = LiveOptions(
         command=options.server_command,
         environment=dict(map(_variable, options.env)),
+        # Values of the user that reach the server are secrets to hide in what it returns.
         inherited=tuple(os.environ[name] for name in options.env if "=" not in name and name in os.environ),
         headers=dict(map(_header, options.header)),
         access=parse_authorization(options, may_log_in=options.login),
@@ -199,6 +200,7 @@ def _answers(file: str | None) -> AnswerSource | None:
 def _is_unusual(name: str, needs_server: bool) -> bool:
     """Whether a target may be a mistake; a cheap test, because the exact one takes longer to import."""
     is_quoted = any(map(str.isspace, name))
+    # The usual targets pay nothing for the search for mistakes.
     is_usual = name == "-" or (name.endswith((".json", ".py")) and not is_quoted) or os.path.isdir(name)
     return not is_usual or (needs_server and not name.endswith(".json"))
 
@@ -230,6 +232,7 @@ def _header(text: str) -> tuple[str, str]:
         return os.environ[variable[1]]
 
     value = re.sub(VARIABLE, value_of, found[2])
+    # A line break would begin another header of the user's choice, or of whoever set the variable.
     if any(ord(character) < 32 and character != "\t" for character in value):
         raise UsageError(f"--header {found[1]}: the value has a line break or another control character")
     return found[1], value
@@ -250,6 +253,7 @@ def traced(command: Callable[[list[str]], int], arguments: list[str]) -> int:
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     at = next(number for number, word in enumerate(ours) if _is_option(word))
     taken, file = _taken(ours, at)
+    # Counted in our own words only: `-- server --trace` is an option of the server.
     others = [*arguments[:at], *arguments[at + taken :]]
     if any(_is_option(word) for word in others[: len(ours) - taken]):
         raise UsageError(f"{OPTION} is given twice")
@@ -286,6 +290,7 @@ def _is_trace_file(word: str) -> bool:
     """Whether the word after `--trace` is its file, and not a target or the name of a tool."""
     if word.startswith("-") or "://" in word or "#" in word or "=" in word or os.path.isdir(word):
         return False
+    # A file that exists is a target; the trace is written to one that does not, or that looks like a log.
     return word.endswith(_SUFFIXES) or (os.sep in word and not os.path.exists(word))
 
 
@@ -327,6 +332,7 @@ class FileTrace:
     def __enter__(self) -> FileTrace:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         try:
+            # Messages have arguments and results, which are nobody else's business.
             self._stream = open(self._file, "wb", opener=lambda name, _: os.open(name, flags, 0o600))
         except OSError as error:
             raise WriteError(f"cannot be written: {reason_of(error)}", file=self._file) from None

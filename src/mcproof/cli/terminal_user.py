@@ -58,6 +58,7 @@ class TerminalUser:
         known = await self._answers.reply_to(kind, message, params) if self._answers is not None else None
         if known is not None or kind not in ("form", "url"):
             return known
+        # Requests run side by side, but there is one terminal.
         async with self._lock:
             try:
                 return await (self._url if kind == "url" else self._form)(message, params)
@@ -80,6 +81,7 @@ class TerminalUser:
         fields = fields_of(schema)
         if len(fields) > MOST_FIELDS:
             return declined("form", f"declined: the form has more than {MOST_FIELDS} fields")
+        # A schema that cannot be checked would make every answer of the user wrong or right by chance.
         if (problem := schema_problem(Oracle(schema))) is not None:
             return declined("form", f"declined: {problem}")
         required = schema.get("required") if isinstance(schema, dict) else None
@@ -108,6 +110,7 @@ class TerminalUser:
             self._show(f"  {safe(cropped(': '.join(about)))}\n")
         for number, choice in enumerate(choices[:MOST_CHOICES], 1):
             self._show(f"    {number} {safe(cropped(choice.title))}\n")
+        # Shown as the server wrote it, escaped: a default may be an attack on the terminal, too.
         default = field.get("default")
         shown = f" [{safe(cropped(_written(default)))}]" if default is not None else ""
         prompt = f"  {safe(cropped(name))}{'' if is_required else ' (optional)'}{shown}> "
@@ -187,6 +190,7 @@ def _chosen(word: str, choices: list[Choice]) -> Any:
     for choice in choices:
         if word in (_written(choice.value), choice.title):
             return choice.value
+    # Texts come before numbers: a choice may itself be called `2`.
     at = int(word) if word.isascii() and word.isdigit() and len(word) < 4 else 0
     return choices[at - 1].value if 0 < at <= len(choices) else word
 

@@ -36,6 +36,7 @@ class Block:
     """
 
     def __init__(self, *values: Any, **named: Any) -> None:
+        # Annotations are in the order of the fields, and those with a default are class attributes already.
         self.__dict__.update(zip(self.__annotations__, values, strict=False), **named)
 
 
@@ -318,6 +319,7 @@ class Renderer:
     def draw(self, blocks: Iterable[Block]) -> Iterator[str]:
         """Yield the drawing of each block that this format shows."""
         for block in blocks_for(self.format, blocks):
+            # By name, so that a class of block without a method is found by one test for all renderers.
             yield from getattr(self, type(block).__name__.lower())(block)
 
 

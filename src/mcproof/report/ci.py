@@ -71,6 +71,7 @@ def suites_of(run: RunResult) -> list[CheckSuite]:
     suites = [CheckSuite(result.target, list(_checks(result, run))) for result in run.targets]
     if run.notices:
         suites.append(CheckSuite("configuration", list(map(_notice_check, run.notices))))
+    # A suite that ends early looks green to a CI server, so the run itself gets a check that fails.
     if run.exit_code == INTERRUPTED and not any(result.incomplete for result in run.targets):
         unfinished = Check("run", COMPLETE, "error", "error", str(run_verdict(run)))
         suites.append(CheckSuite("run", [unfinished]))
@@ -108,6 +109,7 @@ def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
         # One problem, one check: the probe itself is one.
         if is_probing and rule.id in PROBED_RULES:
             continue  # reported by the probes
+        # A rule that nothing was sent for has not passed: docs/decisions/0033-proven-means-all.md.
         if rule.id in UNUSED_RULES.get(run.kind, ()):
             continue
         if rule.id in untested:
@@ -183,6 +185,7 @@ def _by_rule(findings: list[ReportedFinding]) -> dict[tuple[str | None, str], li
 
 def _untested(result: TargetResult) -> dict[str, str]:
     """Return the rules that could not run in full, and why; none of them counts as passed."""
+    # Skipped and not passed, as a green rule that never ran would be believed.
     untested = {rule: reason.why for reason in result.untested for rule in reason.rules}
     for finding in (*result.findings, *result.suppressed):
         if finding.rule.id == CRASHED and finding.evidence is not None:
@@ -212,6 +215,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def github_document(run: RunResult) -> Iterator[str]:
     """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
+    # The verdict first: of many annotations GitHub drops the last ones.
     annotations = [*_verdict(run), *_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]
     for level, command in sorted(annotations, key=lambda annotation: LEVELS.index(annotation[0])):
@@ -366,6 +370,7 @@ def _test(check: Check, suite: str) -> str:
         attributes = _attributes(type=check.kind, message=check.message)
         return f"{head}>\n      <{element}{attributes}>{_text(lines)}</{element}>\n    </testcase>\n"
     if check.message:
+        # A finding that fails nothing is a passed case: its text is for those who open it.
         printed = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
         return f"{head}>\n      <system-out>{printed}</system-out>\n    </testcase>\n"
     return f"{head}/>\n"
@@ -409,6 +414,7 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
             "line": check.line,
         }
         yield "  ---\n"
+        # YAML by way of JSON, whose strings mean the same in both.
         for key, value in facts.items():
             if value not in (None, ""):
                 shown = value if isinstance(value, int) else safe(str(value))

@@ -78,6 +78,7 @@ def render(run: RunResult, format: str, style: Style) -> Iterable[str]:
     """Render a result in a format, in pieces."""
     if FORMATS[format].is_text:
         return _texts(run, format, style)
+    # Imported by name: HTML brings a template engine, which no other format pays for.
     module, name = _DOCUMENTS[format]
     pieces: Iterable[str] = getattr(import_module(module), name)(run)
     return pieces
@@ -167,6 +168,7 @@ def render_failure(error: McproofError, command: str, format: str) -> Iterable[s
     from mcproof import __version__
     from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
 
+    # As a result of one target: so every format has one way to say that nothing could be checked.
     failed = TargetResult(error.file or "mcproof", Trouble.of(error), payload=empty_payload(command))
     return harmless(RunResult(command, __version__, [failed], exit_code=2), format, Style())
 

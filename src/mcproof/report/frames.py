@@ -79,6 +79,7 @@ def _marked(exchange: dict[str, Any], message: str) -> SentRequest:
         return SentRequest(sent)
     about = str(exchange.get("argument", ""))
     names = [key for key in arguments if about == key or about.startswith((f"{key}.", f"{key}["))]
+    # Without an argument of its own, an exchange is about what the message calls undeclared.
     names = names or [key for key in arguments if f"undeclared `{key}`" in message]
     marked = max(names, key=len, default=None)
     text, start, end = "{", 0, 0
@@ -94,6 +95,7 @@ def _marked(exchange: dict[str, Any], message: str) -> SentRequest:
 def readable_response(response: str) -> str:
     """Return a response without its envelope; a result that is one text as that text."""
     message = _parsed(response)
+    # Cropped JSON cannot be parsed, but its envelope is known word for word.
     if message is None and (envelope := re.match(_ENVELOPE, response)) is not None:  # cropped
         return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
     if not isinstance(message, dict):
@@ -166,6 +168,7 @@ def findings_text(block: Findings, style: Style) -> Iterator[str]:
 
 def _by_dimension(result: TargetResult, groups: list[RuleGroup]) -> list[RuleGroup]:
     """The groups of a scan by dimension, the dimension with the worst finding first; others as they are."""
+    # Groups come with the worst finding first, so the first mention of each dimension ranks it.
     dimensions = list(dict.fromkeys(_dimension_of(result, group) for group in groups))
     return sorted(groups, key=lambda group: dimensions.index(_dimension_of(result, group)))
 
@@ -200,6 +203,7 @@ def _common_rules(group: RuleGroup) -> list[str] | None:
 
 def _examples(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iterator[str]:
     """Render the findings to show, and the number of the others."""
+    # Said once above the examples if it is true of all of them.
     is_common = _common_rules(group) is not None
     inner = style.narrower(len(_INDENT))
     for entry in shown:
@@ -328,6 +332,7 @@ def _tail(pointer: str, room: int, style: Style) -> str:
         return pointer
     ellipsis = style.symbol("…", "...")
     parts = pointer.split("/")
+    # From the front: the end of a pointer is what tells it from its neighbours.
     while len(parts) > 2 and display_width("/".join(parts)) + len(ellipsis) + 1 > room:
         parts.pop(0)
     return f"{ellipsis}/{'/'.join(parts)}"
@@ -358,6 +363,7 @@ def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
     if sum(map(display_width, shown)) > room:
         room -= len(ellipsis) * (2 - cut_before - cut_after)
         before = before if cut_before else before.lstrip(" ")
+        # The marked part gets most of the room, and what stands before it more than what follows.
         shown[1] = style.beginning(marked, room * 2 // 3)
         shown[0] = style.ending(before, max(room // 3, room - display_width(shown[1] + shown[2])))
         is_whole = shown[1] == style.text(marked, 1_000)
@@ -459,6 +465,7 @@ def rule_counts(run: RunResult, style: Style) -> Iterator[str]:
     if not counts:
         yield f"no findings in {scope}\n"
         return
+    # Measured, so that the columns are as narrow as this run allows.
     digits = max(len(f"{count.total:,}") for count in counts)
     level = max(len(count.rule.level) for count in counts)
     ids = max(len(count.rule.id) for count in counts)

@@ -118,6 +118,7 @@ _ADVISED = ("bad_cursor",)
 
 def symbol_of(probe: ProbeResult) -> Symbol:
     """Return the symbol of a probe."""
+    # Before the usual verdict: it passes, yet a reader should see that it was let through.
     if probe.passed and probe.outcome == "accepted" and probe.probe in _ADVISED:
         return _PROBE_SYMBOLS["accepted"]
     if probe.passed is not None:
@@ -218,6 +219,7 @@ def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> lis
             continue
         at = columns.index(column)
         row = latest.get(tool)
+        # A second tool of the same name must not overwrite the squares of the first.
         if row is None or row.squares[at] is not None:
             row = latest[tool] = Row(tool, [None] * len(columns))
             rows.append(row)
@@ -358,6 +360,7 @@ def client_grid(result: TargetResult, payload: CompatPayload, most_columns: int)
         ClientRow(clients, clients[0].verdict, server, list(cells), summary)
         for (_, server, cells, summary), clients in rows.items()
     ]
+    # Rows that only say that everything works elsewhere would push the others off the screen.
     if any(row.is_client for row in drawn) and all(row.is_client or row.verdict == "works" for row in drawn):
         drawn = [row for row in drawn if row.is_client]
     return ClientGrid(columns, sorted(drawn, key=_urgency))
@@ -375,6 +378,7 @@ def _columns(effects: list[ClientEffects], total: int, most: int) -> list[ToolCo
     for client in effects:
         for effect in client.by_rule.values():
             hit.update(dict.fromkeys(sorted(effect.breaking | effect.degraded)))
+    # Clients without a problem have the same outcome for every tool, and would only slow the grouping.
     concerned = [client for client in effects if client.by_rule]
     groups: dict[tuple[ToolOutcome, ...], list[str]] = {}
     for name in hit:
@@ -384,6 +388,7 @@ def _columns(effects: list[ClientEffects], total: int, most: int) -> list[ToolCo
     rest = max(0, total - len(hit))
     room = max(1, most - bool(rest))
     if len(tools) > room:
+        # The least bad groups share the last column: whoever fixes the worst first does not need them apart.
         tools[room - 1 :] = [[name for names in tools[room - 1 :] for name in names]]
     columns = [ToolColumn(names, len(names)) for names in tools]
     return [*columns, ToolColumn([], rest)] if rest else columns

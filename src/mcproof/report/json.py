@@ -40,6 +40,7 @@ def document(run: RunResult) -> Iterator[str]:
     notices = {"notices": codec.encode(run.notices)} if run.notices else {}
     if run.is_single and run.targets:
         (result,) = run.targets
+        # One target has the notices of the run in its own document; of several, the outer one has them.
         yield from write(result, notices) if result.is_judged else [_trouble_document(result)]
         yield "\n"
         return

@@ -301,6 +301,7 @@ def _listed_tool(tool: Tool) -> ListedTool:
 def _parameters(tool: Tool) -> list[ListedParameter]:
     """The declared parameters, then those that are only required."""
     named = tool.schema.get("required") if tool.schema is not None else None
+    # A schema may come in any shape, also with `required: true` or numbers in it.
     required = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     return [ListedParameter(name, name in required) for name in dict.fromkeys([*tool.parameters, *required])]
 
@@ -353,6 +354,7 @@ def _table(tools: list[ListedTool], style: Style) -> Iterator[str]:
 def _row(tool: ListedTool, hints: list[str], widths: tuple[int, ...], style: Style) -> Iterator[str]:
     columns = [_wrapped(_parameter_lines(tool), widths[1], style), _wrapped(hints, widths[2], style)]
     names, tokens = [style.text(tool.name)], f"{tool.tokens:,}"
+    # A name is what the user copies, so it is never cropped and rather takes a line of its own.
     if display_width(names[0]) > widths[0]:
         yield f"{names[0]}\n"
         names = [""]

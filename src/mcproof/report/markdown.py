@@ -55,6 +55,7 @@ def document(run: RunResult) -> Iterator[str]:
     room = MOST_CHARACTERS
     folded = 0
     for piece in _pieces(run):
+        # Checked before a piece is written: a table that ends within a row is no table.
         if len(piece) > room:
             # An open fold would hide what follows.
             yield f"\n{_UNFOLD}\n" * folded + "\nTruncated: the rest does not fit into a comment.\n"
@@ -322,6 +323,7 @@ def escaped(text: str) -> str:
 
 
 def _plain(text: str) -> str:
+    # The group of the pattern keeps what splits: every second piece is a mark that would link or mention.
     pieces = _LINKS.split(text)
     joined = [
         _PUNCTUATION.sub(r"\\\1", piece) + (_NOTHING if number % 2 else "") for number, piece in enumerate(pieces)

@@ -32,6 +32,7 @@ def repository_path(file: str) -> str:
     if "://" in file:
         return file
     absolute = os.path.abspath(file)
+    # CI may run in a folder of the checkout, and its viewers want paths from the root.
     for root in (*(os.environ.get(name) for name in _CHECKOUTS), os.getcwd()):
         if root and absolute.startswith(os.path.join(os.path.abspath(root), "")):
             return os.path.relpath(absolute, root).replace(os.sep, "/")
@@ -138,6 +139,7 @@ def fixing_hint(result: TargetResult) -> tuple[str, str]:
     if result.connection is not None:
         keys = " and ".join(f"`{key}`" for key in sorted({key for _, key in fixes}))
         return f"{len(fixes):,} can be fixed by setting {keys} in the server's code", ""
+    # `--fix` prints one file, and the target may be a folder of them.
     how = "--fix" if result.findings[0].file == result.target else "--diff"
     is_source = result.findings[0].file.endswith(".py")  # where `lint` runs the polish rules by default
     command = "lint" if is_source and {ruleset for ruleset, _ in fixes} == {"polish"} else "schema-lint"
@@ -232,6 +234,7 @@ _CERTAIN = ("TRU-101", "TRU-102", "TRU-104", "TRU-105", "TRU-107", "TRU-108", "n
 def texts_sentence(trust: Trust) -> str:
     """Return what the rules about texts say, which is never that texts are clean; empty if some found something."""
     outcomes = {outcome.rule: outcome.outcome for outcome in trust.outcomes}
+    # Never "clean": what no rule can see is not shown by the silence of those that ran.
     if any(outcomes.get(rule) != "passed" for rule in _CERTAIN):
         return ""
     suspicious = ", but suspicious sentences (TRU-114)" if outcomes.get("TRU-114") == "failed" else ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def response_document(response: SingleResponse) -> Iterator[str]:
     """Write what was sent and the response as received, one member a line."""
+    # All fields, so that a new one of the response is a new member of the document.
     members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
     del members["unanswered"]  # also in `asked`
     lines = ",\n".join(f"{encode(key)}: {printable(encode(value))}" for key, value in members.items())

@@ -40,8 +40,10 @@ def document(run: RunResult) -> Iterator[str]:
     """Write the run as a SARIF log, one result a line."""
     reported = [finding for result in run.targets for finding in (*result.findings, *result.suppressed)]
     results = (
+        # Sorted only if some must go: otherwise the order is that of the catalog, as in every format.
         sorted(reported, key=lambda finding: LEVELS.index(finding.level))[:MOST_RESULTS] if _too_many(run) else reported
     )
+    # With the rules that ran without a finding, so that a log tells clean from not checked.
     rules = {rule.id: rule for rule in (*run.rules, *(finding.rule for finding in results))}
     numbers = {name: number for number, name in enumerate(rules)}
     tests = [test for result in run.targets for test in result.tests if test.is_bad]
@@ -138,6 +140,7 @@ def _artifact(path: str) -> dict[str, str]:
     from urllib.parse import quote
 
     try:
+        # The bytes of the name, as a file may have one that is not UTF-8.
         uri = quote(path.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:  # not a file name; only from a stored report
         uri = quote(safe(path))

@@ -243,6 +243,7 @@ class TextRenderer(Renderer):
         widest = [max(map(len, column)) for column in zip(grid.titles, *labels, strict=True)]
         longest = max(display_width(style.fitting(row.tool, _NAME_WIDTH)) for row in grid.rows)
         if style.width - 4 - sum(widest) - 2 * len(widest) < min(longest, 20):  # no room for the numbers
+            # The symbols alone still say what is wrong; the numbers are in every other format.
             labels = [[label[:1] for label in row] for row in labels]
             widest = list(map(len, grid.titles))
         left = style.width - 4 - sum(widest)
@@ -291,6 +292,7 @@ class TextRenderer(Renderer):
 
     def failures(self, block: blocks.Failures) -> Iterator[str]:
         """Render some of the failed cases of each outcome of a tool, and the number of the others."""
+        # By outcome and tool: two hundred crashes of a tool are one line of news.
         groups: dict[tuple[str, str | None], list[Failure]] = {}
         for failure in block.failures:
             groups.setdefault((failure.outcome, failure.tool), []).append(failure)
@@ -445,6 +447,7 @@ def closing_line(run: RunResult, style: Style) -> str:
     """Return the line; empty if the text above ends with the same words, or if an error was reported instead."""
     if not run.targets or (len(run.targets) == 1 and run.failed):
         return ""
+    # The same words as in documents and on pages: `grep` and people must read one verdict.
     verdict = closing_verdict(run)
     gap = "\n" if len(run.targets) == 1 and run.is_single and run.kind == "grade" else ""
     symbol = style.symbol(_SYMBOLS.get(verdict.tone, ""), "") if verdict.word else ""

@@ -65,6 +65,7 @@ class GateVerdict(NamedTuple):
 def run_verdict(run: RunResult) -> GateVerdict:
     """Return the verdict on a run: on its targets, its baseline, and whether it was interrupted."""
     verdict = _targets_verdict(run)
+    # A stale entry accepts what no longer is: the next finding there would pass unseen.
     stale = sum(notice.level == "error" for notice in run.notices)
     if stale and not verdict.word.endswith(INCOMPLETE):
         entries = f"{stale:,} stale {'entry' if stale == 1 else 'entries'} in the baseline"
@@ -84,6 +85,7 @@ def closing_verdict(run: RunResult) -> GateVerdict:
     worst = [result.trust for result in run.targets if run.kind == "scan" and result.trust is not None]
     if not worst or ": " in verdict.word:
         return verdict
+    # Of several servers the worst decides, since an agent connects to all of them.
     trust = max(worst, key=lambda trust: VERDICTS.index(trust.verdict))
     has_errors = any(result.levels()["error"] for result in run.targets)
     is_doubtful = has_errors or verdict.word == INCONCLUSIVE
@@ -151,6 +153,7 @@ def target_verdict(result: TargetResult) -> GateVerdict:
     else:
         verdict = _call_verdict(result) if kind in CALLING else _catalog_verdict(result)
     judged = result.judged
+    # A failure stands however little was judged; only a pass needs enough behind it.
     if verdict.is_bad or judged.is_enough:
         return verdict
     if not judged.is_anything:
@@ -188,6 +191,7 @@ class GatedCounts(NamedTuple):
     @property
     def gate(self) -> str:
         """What is gated, such as "errors"; empty if nothing is, or if the targets differ."""
+        # Targets with different gates have no gate in common that could be named.
         if len(self.fail_on) != 1:
             return ""
         (gate,) = self.fail_on
@@ -233,6 +237,7 @@ def _catalog_verdict(result: TargetResult) -> GateVerdict:
     counts = GatedCounts.of([result], kind)
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
     met = [gate_sentence(gate) for gate in result.gates if gate.passed]
+    # Missed gates before findings: the user has set them.
     if missed or result.failing:
         # The screen of `check` shows the verdict and the grade already.
         also = [f"met: {'; '.join(met)}"] if met and kind != "check" else []
@@ -270,6 +275,7 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
         return GateVerdict(INCONCLUSIVE, nothing, "fair") if result.passed else GateVerdict(FAILED, nothing, "bad")
     if missed:
         return GateVerdict(FAILED, f"{'; '.join(missed)}{hidden}", "bad")
+    # Probes of the server as a whole prove nothing about its tools.
     if total and not called:
         return GateVerdict(INCONCLUSIVE, f"{tools}: only the server as a whole was tested", "fair")
     if result.fail_on == "never":

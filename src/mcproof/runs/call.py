@@ -59,6 +59,7 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"not a live server; {how}", file=source.title)
     options = connect_options(request.targets, settings.timeout)
+    # The user is asked only for what the file of answers does not have, so that file stays in use.
     if request.user is not None:
         options = options._replace(answers=request.user(options.answers, hiding(source.server.secrets)))
     responses: list[SingleResponse] = []
@@ -68,6 +69,7 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
         async def exchange() -> None:
             params = await _Parameters(request, server.session, listen).build()
             notifications = (await server.session.connection()).transport.peer.notifications
+            # Reported as they arrive: a slow tool shows its progress, and a hanging one where it hangs.
             notifications.listener = lambda words: listen(MessageSent(_hiding(server.session)(words)))
             start = perf_counter()
             response = await server.session.send(request.method, {**params, "_meta": {"progressToken": _PROGRESS}})
@@ -91,6 +93,7 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
             }
             if shown["error"] is not None:
                 await _hint(request, server.session, listen)
+            # Whatever comes back may quote what was sent: headers, variables, tokens.
             clean(shown, _hiding(server.session))
             faults.extend(shown.pop("faults"))
             responses.append(SingleResponse(target=source.title, method=request.method, **shown, seconds=seconds))
@@ -110,6 +113,7 @@ def _items(lists: Mapping[str, list[Any]], method: Method) -> dict[str, dict[str
         for item in lists.get(key, ()):
             name = item.get(member) if isinstance(item, dict) else None
             if isinstance(name, str):
+                # Of duplicates the first counts; that there are any is a finding of `lint`.
                 items.setdefault(name, item)
     return items
 
@@ -162,6 +166,7 @@ class _Parameters:
         request, noun = self._request, _NOUNS[self._request.method]
         listing = await self._session.listing(*_LISTS[request.method])
         items = _items(listing.lists, request.method)
+        # Looked up before it is said what is not served: one of two lists may be enough.
         if request.item in items:
             return items[request.item]
         if not request.is_checked:
@@ -179,6 +184,7 @@ class _Parameters:
     async def _refuse_dropped(self, item: dict[str, Any]) -> None:
         """Raise an InputError if clients must not offer a tool."""
         connection = await self._session.connection()
+        # Only where headers repeat parameters: elsewhere clients offer the tool.
         if self._request.is_checked and connection.has_parameter_headers:
             fault = header_fault(Tool(item, ""))
             if fault is not None:
@@ -189,6 +195,7 @@ class _Parameters:
         if not isinstance(schema, dict):
             return
         declared = declared_parameters(schema)
+        # A schema that cannot be compiled is the fault of the server, and no reason to refuse the call.
         oracle = Oracle(schema)
         if oracle.problem is not None:
             self._listen(MessageSent(f"the arguments are not checked: {oracle.problem}"))

@@ -52,6 +52,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
         scanned = observe_target(target, observe)
         shown = _prove(request, target, listen)
         judge = judges.of(target.plan)
+        # Computed once, and shared by the rules of `compat` and by the verdicts of clients.
         hits = CatalogHits(judge.checks, target.catalog)
         clients = judge.payload(hits, len(target.catalog.tools))
 
@@ -98,6 +99,7 @@ _PACKAGES = {
 
 def _framework(catalog: Catalog, observed: Observed) -> str:
     """What a server is written with, by its source or what it sends; empty if unknown."""
+    # By what it sends, or its source; packages only add a version to that.
     names = framework_names(catalog)
     # A package may be installed beside a server that does not use it.
     used = {_PACKAGES.get(name, name) for name in names}

@@ -61,6 +61,7 @@ class StoredMember(NamedTuple):
 @cache
 def members_of(kind: Any) -> tuple[StoredMember, ...]:
     """Return the members of a NamedTuple, in the order in which they are written."""
+    # Resolved here, once for each type, since annotations are strings until somebody asks.
     hints = hints_of(kind, include_extras=True)
     members = []
     for name in getattr(kind, "__written__", ()) or kind._fields:
@@ -80,6 +81,7 @@ def is_record(kind: Any) -> bool:
 def _declared(hint: Any) -> Member:
     """Return what the last declaration in `Annotated` says."""
     declarations = [part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Member)]
+    # The last one is the outermost: an alias such as `Text` may be refined where it is used.
     return declarations[-1] if declarations else member()
 
 
@@ -97,6 +99,7 @@ def encode(value: Any) -> Any:
         return {
             key: encode(getattr(value, name)) if has_records else getattr(value, name)
             for name, key, _, presence, _, has_records in members_of(kind)
+            # What was added later stays out of documents that do not need it, so that these stay byte for byte.
             if presence != "unless empty" or getattr(value, name) != kind._field_defaults.get(name)
         }
     if isinstance(value, list | tuple):
@@ -193,6 +196,7 @@ def _union(readers: list[Reader]) -> Reader:
             try:
                 return reader(raw)
             except DecodeError as error:
+                # The first alternative is the usual one; that it is not null helps nobody.
                 reason = reason or error
         raise reason or DecodeError("of the type")
 
@@ -303,6 +307,7 @@ def _documentation(kind: Any) -> dict[str, Schema]:
     import textwrap
     from itertools import pairwise
 
+    # From the source: a docstring below a field exists nowhere at run time. Only `make docs` comes here.
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     body = cast("ast.ClassDef", definition).body
     texts = {"": ast.get_docstring(cast("ast.ClassDef", definition)) or ""}

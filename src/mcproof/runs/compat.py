@@ -37,6 +37,7 @@ class ClientJudge:
         clients = sum(profile.kind == "client" for profile in self.choice.profiles.values())
         if request.min_clients is not None and request.min_clients > clients:
             raise UsageError(f"--min-clients {request.min_clients}: there are {clients} clients")
+        # What no user named stays a warning: docs/decisions/0045-lint-reports-certain-breaks.md.
         reported = self.choice.for_compat(important)
         self.checks = ClientChecks(self.choice.all_active(), request.server_key, reported=reported)
 
@@ -52,6 +53,7 @@ class ClientJudges:
     def __init__(self, request: CompatRequest, run: TargetRun) -> None:
         self._judges: dict[Any, ClientJudge] = {}
         for plan in run.plans:
+            # A run has a plan for each configuration, but most of them change no profile.
             key = self._key(plan)
             if key not in self._judges:
                 judge = self._judges[key] = ClientJudge(request, plan.profiles, plan.named_clients)
@@ -86,6 +88,7 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
     """Whether `compat --fix` has edits for the findings about a snapshot."""
     if catalog.source is not None or catalog.connection is not None:
         return False
+    # By tool: an edit counts only where a finding asks for it.
     rules: dict[str, set[str]] = {}
     for finding in result.findings:
         if finding.rule.fixable:

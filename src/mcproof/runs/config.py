@@ -168,6 +168,7 @@ class SettingsFinder:
         """Prepare to find configurations; `instead` replaces the content of files, by their absolute paths."""
         self._instead = instead or {}
         self._top = None if top is None else os.path.realpath(top)
+        # By folder, as thousands of files of a sweep share one.
         self._known: dict[str, Settings | None] = {}
         self._nearest: dict[str, Settings] = {}
 
@@ -203,6 +204,7 @@ class SettingsFinder:
 
 def _settings_in(directory: str, instead: Mapping[str, bytes]) -> Settings | None:
     """The settings in a directory itself; None if it has no configuration."""
+    # `mcproof.toml` wins over a `pyproject.toml` beside it, as the more specific of the two.
     own, shared = os.path.join(directory, OWN_FILE), os.path.join(directory, SHARED_FILE)
     if own in instead:
         return settings_of(instead[own], own)
@@ -273,6 +275,7 @@ def settings_of(data: bytes, path: str, *, is_named: bool = False) -> Settings |
 def _bytes_of(path: str, file: str) -> bytes:
     try:
         with open(path, "rb") as opened:
+            # One byte more than allowed tells a file that is too large, whatever its size claims to be.
             data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"cannot be read: {reason_of(error)}", file=file) from None

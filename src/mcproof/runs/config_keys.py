@@ -61,6 +61,7 @@ def parse_settings(source: ConfigFile, table: Any) -> Settings:
     for key, value in table.items():
         if key not in KEYS:
             raise _unknown_key(source, key, value)
+        # The first mistake ends it, as what follows from it would only hide it.
         for breach in schema.breaches(value, schema.at(key), (key,), (key,)):
             raise _error(source, breach)
         field, read = KEYS[key]
@@ -71,6 +72,7 @@ def parse_settings(source: ConfigFile, table: Any) -> Settings:
         for rule, (name, word) in deciding.items():
             fields["severity"][rule] = word
             locations[f"severity.{rule}"] = source.location("severity", name)
+    # After all keys: a profile may stand below the list that names it.
     if "clients" in fields:
         _refuse_unknown_clients(source, fields["clients"], fields.get("client_profiles", ()))
     if "watches" in fields:
@@ -267,6 +269,7 @@ def _rule_id(source: ConfigFile, path: Path, word: str) -> str:
 
 def _severity(source: ConfigFile, key: str, table: dict[str, str]) -> dict[str, tuple[str, str]]:
     """The deciding entry and severity for each rule: its own, then its ruleset's, then that of `all`."""
+    # The narrower entry decides, wherever it stands: order in a table means nothing to users.
     families: list[dict[str, tuple[str, str]]] = [{}, {}]
     own: dict[str, tuple[str, str]] = {}
     for name, severity in table.items():
@@ -296,6 +299,7 @@ def _ignore_for(source: ConfigFile, at: Path, entry: dict[str, Any]) -> IgnoreFo
     kind = kinds[0] if kinds else None
     if kind is None and any(word.lower() == "all" for word in named):
         raise source.error(f"`{dotted(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
+    # Ids, not names: a rule may be ignored by one and reported by the other.
     ids: set[str] = set()
     for word in dict.fromkeys(named):
         families = _rulesets_named(word)
@@ -356,6 +360,7 @@ def _profile(source: ConfigFile, at: Path, name: str, table: dict[str, Any]) -> 
 
 def _constraint(source: ConfigFile, at: Path, table: dict[str, Any], checked: str) -> Constraint:
     kind = table["kind"]
+    # A new fact is reported by the rule of the other facts of its kind.
     shipped = (constraint for profile in known_profiles().values() for constraint in profile.constraints)
     rule = table.get("rule") or next((constraint.rule for constraint in shipped if constraint.kind == kind), "CMP-031")
     if rule not in _compat_rules():
@@ -505,7 +510,7 @@ def _with_targets(
 
 def _watch(source: ConfigFile, at: Path, table: dict[str, Any]) -> WatchEntry:
     given = table["target"]
-    # A word may be a name from `[targets]`, which is known later.
+    # A word may be a name from `[targets]`, which is known later; a URL never is.
     is_word = isinstance(given, str) and not _is_web_url(given)
     target = given if is_word else _target(source, (*at, "target"), given if isinstance(given, str) else "", given)
     usual_name = target if isinstance(target, str) else target.name

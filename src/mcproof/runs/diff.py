@@ -70,6 +70,7 @@ def lock_targets(request: LockRequest, listen: Listener, session: RunSession) ->
     """
     if (problem := leaves_folder(LOCK, os.curdir)) is not None:
         raise InputError(f"{problem}; nothing was written", file=LOCK)
+    # Read before a server is started: a damaged lock must not cost a run.
     before = Lock.read(LOCK) or Lock(LOCK, {})
     entries, locked = dict(before.entries), dict[str, LockedTarget]()
 
@@ -86,6 +87,7 @@ def lock_targets(request: LockRequest, listen: Listener, session: RunSession) ->
     for failed in result.failed:
         if failed.trouble is not None:
             raise failed.trouble.as_error()
+    # Only of files: a server that is down today is still the one that was reviewed.
     for name in _gone(before, locked):
         del entries[name]
         locked[name] = LockedTarget(name, "dropped", "", {})

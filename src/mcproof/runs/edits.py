@@ -112,6 +112,7 @@ def _parts(findings: Sequence[Finding], numbers: list[int], twins: dict[int, int
         if number in twins:
             groups.setdefault(twins[number], []).append(number)
     shared = max(groups.values(), key=len, default=[])
+    # A minority from one definition is one place among many, and no edit of its own.
     if 2 * len(shared) < len(numbers):
         shared = []
     if shared:
@@ -136,6 +137,7 @@ def _grade_gains(draft: _Draft, grade: Grade | None) -> Iterator[_Gain]:
     if grade is None or not points:
         return
     whole = next((gain for gain in grade.gains if [gain.rule] == draft.rules and gain.cost == points), None)
+    # From the score without its floor: what lifts a server from -40 to -20 points gains no letter yet.
     after = max(0, min(100, grade.unclamped + points)) if whole is None else grade.score + whole.points
     letter = letter_of(after)
     steps = LETTERS.index(grade.letter) - LETTERS.index(letter)
@@ -151,6 +153,7 @@ def _grade_gains(draft: _Draft, grade: Grade | None) -> Iterator[_Gain]:
 
 def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iterator[_Gain]:
     gains = [gain for improvement in improvements if improvement.rule in rules for gain in improvement.gains]
+    # Of clients alone: model APIs are behind them, and would be counted twice.
     better = list(dict.fromkeys(gain.name for gain in gains if gain.kind == "client" and gain.before != gain.after))
     if better:
         yield _Gain(_WORTH["client"] * len(better), f"better in {few(better, 3)}")
@@ -218,6 +221,7 @@ def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
             if near == tool.pointer or near.startswith(f"{tool.pointer}/"):
                 item, pointer = tool, near.removeprefix(tool.pointer)
     if location.line is None and source is not None and item.kind == "tool":
+        # The finding is about what the server sends; its author wants the line that sends it.
         twin = next((tool for tool in source.tools if tool.name == item.name), None)
         location = location if twin is None else locate(source, twin.pointer + pointer)
     subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"

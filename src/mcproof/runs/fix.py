@@ -83,6 +83,7 @@ class ClientFixer:
         left = [finding for finding in check(after, plan.rules, plan.clients) if _place(finding) not in ignored]
         active = [finding for finding in left if _place(finding) not in accepted]
         gone = Counter(map(_place, found.scored))
+        # Counted, as one edit may fix several findings and cause one of another rule.
         gone.subtract(map(_place, left))
         applied = sum(count for count in gone.values() if count > 0)
         return ClientChanges(file, applied, after, left, active, fixes.unfixed)
@@ -123,10 +124,12 @@ def fix_targets(request: FixRequest, listen: Listener, session: RunSession) -> R
             fix = _fix_snapshot if catalog.source is None else _fix_source
             fixed = fix(target, found, keep_optional=request.keep_optional)
         changed = [(file.file, file.before, file.after) for file in fixed.files if file.before != file.after]
+        # Told before anything is written, since a fix may break callers.
         listen(FixPlanned(fixed))
         if request.writes and changed:
             for file, _, _ in changed:
                 run.refuse_foreign(target.source, file)
+            # All or none: half of a change to shared source may not run.
             replace_files(changed)
         listen(TargetFixed(fixed))
         # A dry run changes nothing, so every finding is still there. Accepted ones never count.
@@ -184,6 +187,7 @@ def _fix_source(target: LoadedTarget, found: CatalogFindings, *, keep_optional: 
 def _fixed_target(
     catalog: Catalog, found: CatalogFindings, fixed: list[Finding], files: list[FixedFile], made_required: int
 ) -> FixedTarget:
+    # By identity: two findings may be equal and only one of them fixed.
     identities = frozenset(map(id, fixed))
     return FixedTarget(
         name=catalog.name,

@@ -44,6 +44,7 @@ def judgements(catalog: Catalog, request: ScanRequest) -> Judgements:
     is_new = False
     for tool in catalog.tools:
         text = _text_of(tool)
+        # With model and question: a record must not pass for the answer to another question.
         key = sha256(f"{request.judge_model}\0{_QUESTION}\0{text}".encode()).hexdigest()
         answer = record.get(key)
         if answer is None:
@@ -88,6 +89,7 @@ def _asked(text: str, key: str, request: ScanRequest) -> dict[str, Any]:
     """The answer of the judge about a tool."""
     if request.judge is None:
         raise UsageError(f"{request.judge_record} has no judgement of a tool; add --judge URL to have it judged")
+    # Part of a hash over the text itself, so that no text can contain its own fence.
     fence = f"=== {key[:32]} ==="
     question = _QUESTION.format(fence=fence, tool=text)
     body = {"model": request.judge_model, "temperature": 0, "messages": [{"role": "user", "content": question}]}
@@ -120,6 +122,7 @@ def _posted(url: str, headers: dict[str, str], body: dict[str, Any]) -> tuple[in
     from mcproof.client.http.policy import current_guard
 
     async def post() -> tuple[int, bytes]:
+        # Without redirects: the key of the user is for the host that the user named.
         limits = FetchLimits(_SECONDS, size=_LONGEST_ANSWER, redirects=0)
         exchange = await fetch(
             url,

@@ -140,6 +140,7 @@ def check_catalog(
     summarize: Callable[[CatalogFindings, Mapping[str, Unjudged]], Payload] | None = None,
 ) -> Checked:
     """Return the result of one catalog and what was observed besides; `summarize` makes a payload."""
+    # Reading the target is not timed here: it is the server that may be slow.
     start = perf_counter()
     found = find_problems(catalog, plan, tracker, observed)
     active = found.active
@@ -155,6 +156,7 @@ def check_catalog(
         edits=proven_edits(catalog, found.findings) if detail.identities else None,
     )
     grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)
+    # A grade is shown only if no unknown could change its letter: docs/decisions/0025-unknown-is-silent.md.
     grade, unknown = _withheld(catalog, grade)
     info = catalog.server_info
     result = TargetResult(
@@ -226,6 +228,7 @@ def _withheld(catalog: Catalog, grade: Grade | None) -> tuple[Grade | None, NotJ
 def _runs_whole(ruleset: str, rules: tuple[Rule, ...], left_out: tuple[Untested, ...]) -> bool:
     """Whether all rules of a ruleset run that the user did not leave out, and at least one."""
     ignored = {name for left in left_out for name in left.rules}
+    # A grade by some of its rules would be better than the server is.
     running = {rule.id for rule in rules if rule.ruleset == ruleset}
     return bool(running) and {rule.id for rule in rules_of(ruleset)} - ignored <= running
 
@@ -242,6 +245,7 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
 def _descriptions(catalog: Catalog) -> Descriptions:
     from mcproof.checks.scores.descriptions import description_scores, judge
 
+    # A description that code computes is unknown, not empty: it must not count as the worst.
     judged = [judge(tool) for tool in catalog.tools if tool.knows("/description") and tool.knows_all("/inputSchema")]
     scores = description_scores(judged)
     lowest = dict(sorted(scores.items(), key=lambda score: score[1])[:WEAKEST])
@@ -274,6 +278,7 @@ def _unobserved(needs: _Needs, unjudged: Mapping[str, Unjudged], observed: Obser
         unobserved.append(Untested("behaviour", "no tool was called (static run)", needs.calls))
     if needs.connection and not observed.of(ObservedConnection):
         unobserved.append(Untested("ruleset wire", "no live connection"))
+    # By reason, as a static run leaves out dozens of rules for two or three of them.
     by_reason: dict[str, list[str]] = {}
     for rule, reason in unjudged.items():
         if rule not in needs.neighbours:  # a run with one server has no neighbours, which is nothing to report

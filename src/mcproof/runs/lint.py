@@ -97,6 +97,7 @@ def _read_lock() -> Lock:
 def _read_capture(against: str, inputs: list[Input]) -> Catalog:
     from mcproof.targets.arguments import Input, read_catalog
 
+    # A capture is of one server; beside several, all others would seem to be new.
     if len(inputs) != 1:
         raise UsageError(f"--against compares one target, and there are {len(inputs)}; --locked compares several")
     return read_catalog(Input(against))

@@ -97,6 +97,7 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
     limits = Limits()
     timeout = targets.timeout if targets.timeout is not None else timeout
     if timeout is not None:
+        # Who allows a slow response allows a slow server, whose list may have many pages.
         limits = limits._replace(request=timeout, total=max(limits.total, 20 * timeout))
     if targets.start_timeout is not None:
         limits = limits._replace(start=targets.start_timeout)
@@ -226,6 +227,7 @@ class TargetRun:
         self._planner = Planner(request, session.contents)
         self._detail = request.detail
         self._targets = self._planner.targets
+        # Before inputs are looked for: a mistyped date must not start anything.
         refuse_unknown_protocol(self._targets.protocol)
         self._listen = listen
         self._names = self._planner.target_names()
@@ -322,6 +324,7 @@ class TargetRun:
         """
         folder = self._planner.folder
         if folder is None:
+            # The file that the user names may be anywhere, also behind a link.
             if file == source.name and not source.folder:
                 return
             folder = source.folder or (source.name if os.path.isdir(source.name) else os.path.dirname(source.name))
@@ -350,12 +353,14 @@ class TargetRun:
                 if checked is not None:
                     results.append(checked.result)
                     self._listen(TargetFinished(checked.result, checked.catalog, checked.findings))
+                    # Not raised: the part that was checked is still a result.
                     self._is_interrupted |= checked.is_interrupted
             if live is not None and live.interrupted:
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
             self._listen(MessageSent(f"interrupted after {len(results)} of {total} targets"))
             self._is_interrupted = True
+        # A folder in which everything was skipped must not pass as clean.
         if not results and not self._is_interrupted:
             names = ", ".join(name for name in self._names if isinstance(name, str))
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {names}")
@@ -396,6 +401,7 @@ class TargetRun:
     ) -> Checked | None:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
         is_check = self._planner.kind.command == "check"  # which withholds the grade of a part, and judges the rest
+        # A score of a part of a catalog would be better than that of the whole.
         needs_all = (self._planner.kind.is_grading and not is_check) or self._planner.compares
         try:
             if self._call_limit is not None and source.server is not None:
@@ -447,6 +453,7 @@ class TargetRun:
         observed = observed_by_reading(catalog)._replace(revision=self._targets.protocol)
         if source.origin is None or source.origin.line is None:
             return observed
+        # By configuration: only servers that one client starts together can meet in a model.
         before = self._neighbours.setdefault(source.origin.file, [])
         observed = observed._replace(neighbours=tuple(before))
         before.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
@@ -485,6 +492,7 @@ class TargetRun:
         """Write the baselines, if requested and all targets were checked."""
         for baseline in self._planner.baselines() if self._updates_baseline else []:
             if code in (FAILED, INTERRUPTED):
+                # Accepting what was seen would drop the entries of what was not.
                 message = "not updated, as not all targets were checked"
             else:
                 accepted, new, gone = baseline.update()

@@ -61,6 +61,7 @@ class Planner:
         self._baselines: dict[str, Baseline] = {}
         self._finder = SettingsFinder(contents, request.policy.settings.top)
         self._given = request.policy.settings.given()
+        # Named targets and the time limit come from here; rules from the configuration near each target.
         self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)
         self._applied: dict[str, dict[str, SettingLocation]] = {}
@@ -112,8 +113,10 @@ class Planner:
         file = _first(self._policy.baseline, settings.baseline)
         if file is None and self._policy.updates_baseline:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
+        # A file that a stranger's configuration names is written only inside its own folder.
         if self._policy.baseline is None and self._policy.updates_baseline:
             _refuse_foreign_baseline(settings)
+        # Thousands of inputs share a few plans, and rules are chosen once for each.
         key = (settings.file, file, source.is_source)
         if key not in self._plans:
             if settings.file is not None:
@@ -148,6 +151,7 @@ class Planner:
         clients = (self._clients or settings.clients) if kind.is_selectable else ()
         try:
             ignored = [*selection.ignore, *ignored_by_settings]
+            # Chosen rulesets run as they are; only the usual choice has additions for source.
             usual = kind.is_selectable and not rulesets
             rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored, in_lint=usual)
             if usual and not select and is_source:

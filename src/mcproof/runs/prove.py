@@ -89,6 +89,7 @@ def call_target(
 ) -> Shown:
     """Call the tools of an open server with `checks`, and close it."""
     server = _server_of(target)
+    # Started before the arguments are made: the limit is one for all that follows the list.
     time = TimeLimit(request.max_seconds)
     calls = _call_plan(request, target, listen)
 
@@ -102,8 +103,10 @@ def call_target(
     called = shown.called
     if request.calls.template is not None:
         _write_template(request.calls.template, calls, listen)
+    # Said, not followed: a server that adds a tool for each call would never be done.
     if "tools" in server.session.changed_lists:
         listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
+    # How a process ends belongs to what is observed of its connection, so it is closed before that is judged.
     connection = server.close(at_once=called.was_cut)
     if request.calls.stores_failures:
         _store(called.stored, listen)
@@ -207,6 +210,7 @@ def _probe(
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
     called, probes, matrix, found = prove(target.catalog, server, plan, progress)
     if request.security:
+        # Last, as a server that is attacked may not recover, and its promises were to be judged first.
         attacking = calls._replace(arguments={**found, **calls.arguments}, seconds=time.left)
         attacks = attack(server, attacking, progress)
         called = called.with_more(attacks.called(target.catalog))
@@ -271,6 +275,7 @@ def _write_template(file: str, calls: CallPlan, listen: Listener) -> None:
 
 def _usual_processes(calls: CallPlan, server: OpenServer) -> int:
     """How many processes to fuzz: one if tools may change something, because they could get in each other's way."""
+    # Two processes that write may share a file or an account.
     is_risky = any(permission.is_forced for permission in calls.permissions)
     if is_risky or isinstance(server.session.server, UrlEndpoint):
         return 1

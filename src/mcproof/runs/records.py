@@ -47,8 +47,10 @@ def schema_text(name: str) -> str:
 
 def printable(text: str) -> str:
     """Escape in JSON text the control character that JSON allows, and workflow commands of CI runners."""
+    # JSON allows DEL, but a terminal acts on it.
     if "\x7f" in text:
         text = text.replace("\x7f", "\\u007f")
+    # Again and again: of `###` one replacement leaves another pair.
     while "##" in text:
         text = text.replace("##", "\\u0023#")
     return text
@@ -63,6 +65,7 @@ def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
     """Write a member whose value is a list, one entry a line, in pieces of many lines."""
     yield f'"{key}": ['
     rest, separator = iter(lines), ""
+    # In pieces: a report may have a hundred thousand findings, and is written as it is made.
     while batch := ",\n".join(islice(rest, _BATCH)):
         yield f"{separator}\n{printable(batch)}"
         separator = ","

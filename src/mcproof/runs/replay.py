@@ -29,6 +29,7 @@ def replay_failure(request: ReplayRequest, listen: Listener, _: RunSession) -> R
     """Send a stored failure again, or add it to a suite. Raises McproofError if neither is possible."""
     failed = load(whole_id(request.id))
     server = _server(failed, request, listen)
+    # Before a server is even looked for: the file names the command that would be started.
     if request.targets.is_empty and not request.is_trusted and not is_own(failed.id):
         raise UsageError(_distrust(failed, server))
     if request.suite is not None:

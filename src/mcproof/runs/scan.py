@@ -76,6 +76,7 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
     if followed.source is not None:
         from mcproof.source.pipeline import configuration_of, flows_of
 
+        # On the project that discovery has followed already, so that source is read once.
         values += [flows_of(followed.source), configuration_of(followed.source, followed.name)]
     seen = () if source.server is None else observe(source.server, catalog)
     values += seen if any(isinstance(value, Apps) for value in seen) else (*seen, apps_of(catalog))
@@ -102,6 +103,7 @@ def observe_unlisted(source: Input, error: McproofError, observe: Observer) -> S
     """Observe a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
+    # Not observed is not the same as fine: each of them lowers the coverage.
     unlisted = (*_OF_CONNECTIONS, ServerIdentity, KnownSoftware, Apps)
     missing = {**_missing(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     observed = Observed(observe(source.server, None), missing, error.message)
@@ -200,6 +202,7 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         """
         from mcproof.client.errors import ConnectError
 
+        # Other errors are about mcproof or its input, and say nothing about the server.
         scanned = observe_unlisted(source, error, observe) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
@@ -241,6 +244,7 @@ def scan_payload(
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in target.plan.rules}
+    # What the user ignores is not observed; else `--ignore` would buy the verdict.
     left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
     unjudged = {**unjudged, **left_out, **dict.fromkeys(found.crashed, _CRASH)}
     trust = trust_score(rules, found.scored, unjudged, scanned.exposure, target.plan.thresholds)

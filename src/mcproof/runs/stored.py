@@ -88,6 +88,7 @@ def run_document(run: RunResult) -> Iterator[str]:
     for number, result in enumerate(run.targets):
         yield ",\n" if number else "\n"
         yield from _target(result)
+    # Last, on a line of its own, so that two reports of the same state differ in that line alone.
     seconds = {result.target: round(result.seconds, 4) for result in run.targets}
     timings: Record = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
     if run.kind == "suite":
@@ -186,6 +187,7 @@ def _finding_line(finding: ReportedFinding) -> str:
 def read_run(data: bytes, name: str) -> RunResult:
     """Read a run report. Raise InputError if it is not one, or invalid."""
     try:
+        # `NaN` is no JSON, and compares as neither above nor below any limit.
         document = json.loads(data, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         message = f"not a run report: not JSON: {error.msg.lower()}"
@@ -199,6 +201,7 @@ def read_run(data: bytes, name: str) -> RunResult:
     version = document.get("schema_version")
     if isinstance(version, int) and version > RUN_VERSION:
         raise InputError(f"run report of a newer mcproof; this one reads schema version {RUN_VERSION}", file=name)
+    # A report may come from anybody: renderers rely on what is checked here.
     if damage := _damage(document) or _contradiction(document):
         raise InputError(f"invalid run report: {damage}", file=name)
     try:
@@ -289,6 +292,7 @@ def _escaped(raw: Any) -> Any:
         return [_escaped(part) for part in raw]
     if isinstance(raw, dict):
         return {key: _escaped(part) for key, part in raw.items()}
+    # Only of rules: texts of servers are escaped by every format in its own way.
     return safe(raw) if isinstance(raw, str) else raw
 
 
@@ -389,6 +393,7 @@ def _read_findings(target: Record, key: str, rules: dict[str, RuleSummary], at: 
 
 def _read_finding(record: Record, rules: dict[str, RuleSummary], at: str) -> ReportedFinding:
     rule = rules[record["rule"]]
+    # A configuration may have changed it for one target of the run only.
     if rule.severity != record["severity"]:
         rule = rule._replace(severity=record["severity"], level=record["level"])
     if (same_as := record.get("same_as", rule.same_as)) != rule.same_as:

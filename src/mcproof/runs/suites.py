@@ -45,6 +45,7 @@ class _SuiteRun(NamedTuple):
 def run_suites(request: SuiteRequest, listen: Listener, _: RunSession) -> RunResult:
     """Run the tests that a request selects, suite by suite. Raises SuiteError if a suite is invalid."""
     clock = Clock()
+    # All of them, before any server starts: docs/decisions/0020-suites-are-checked-first.md.
     suites = [read_suite(file, os.environ) for file in request.files]
     is_single = len(suites) == 1
     read = {file: "a suite" for suite in suites for file in suite.files}
@@ -91,6 +92,7 @@ def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, l
     selected = []
     known: set[str] = set()
     for suite in suites:
+        # A tag may hold a variable of the environment, and this message goes to a log.
         hide = hiding_whole(suite.secrets)
         known.update(hide(tag) for test in suite.tests for tag in test.tags)
         names = [name for file, name in request.tests if file == suite.file]

@@ -50,6 +50,7 @@ def _settings(target: str | None, source: SettingsSource) -> Settings:
     here = settings_for(os.curdir)
     if target is None:
         return here
+    # A file wins over a name, as it does in every command.
     resolved = target if os.path.lexists(target) else here.targets.get(target, target)
     return settings_for(directory_of(resolved)) if isinstance(resolved, str) else here
 

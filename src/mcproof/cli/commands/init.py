@@ -137,6 +137,7 @@ def _output(given: str | None, target: Target | None, *, force: bool) -> str:
     refuse_unwritable([file])
     if isinstance(target, str) and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
+    # All default names: a second one beside the first would be run instead of it, or with it.
     for existing in [file] if given is not None else DEFAULT_NAMES:
         if os.path.lexists(existing) and not force:
             how = "overwrite it" if existing == file else f"write `{file}` too"
@@ -269,6 +270,7 @@ def _tried(
         for at in live
         if (server := found[at].source.server) is not None and (catalog := found[at].catalog) is not None
     ]
+    # Announced before the first call, since a presumption about a tool may be wrong.
     for trial in on_trial:
         _tell_calls(trial.drafts, "" if len(servers) == 1 else f"{trial.name}: ")
     counter = Counter()
@@ -302,6 +304,7 @@ def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
     from mcproof.core.text.yaml_document import YamlError, decode, parse
 
     try:
+        # Read back before it is written: `mcproof run` must accept what `init` wrote.
         parse(decode(suite.text.encode()))
     except YamlError as error:
         raise InputError(f"too large for one suite; try one server alone: {error.message}", file=file) from None

@@ -38,6 +38,7 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
     request = _request(options, method, item)
     if method == "resources/read" and (request.arguments or request.pairs):
         raise UsageError("a resource has no arguments; name one URI")
+    # In a pipe nobody can answer, and a question would hang the script.
     if sys.stdin.isatty() and sys.stderr.isatty():
         from mcproof.cli.terminal_user import TerminalUser
 
@@ -84,6 +85,7 @@ def _arguments(words: list[str]) -> tuple[dict[str, Any], tuple[tuple[str, str],
     for word in words:
         if word == "-":
             values |= read_object(word)
+        # A list is JSON of the wrong kind, which its error says better than a missing equals sign.
         elif word.lstrip()[:1] in ("{", "["):
             values |= parse_object(word, "ARGS")
         else:
@@ -124,6 +126,7 @@ def _read(options: argparse.Namespace, *, is_part_allowed: bool = False) -> Cata
 def _refuse_output(file: str, target: str | None) -> None:
     """Raise a UsageError if the file cannot be written, or is the one that configures the server."""
     refuse_unwritable([file])
+    # `capture .mcp.json#name -o .mcp.json` would replace the configuration that it reads.
     configuration, mark, _ = (target or "").rpartition("#")
     if mark and os.path.realpath(configuration) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")

@@ -35,6 +35,7 @@ def _lsp(_: argparse.Namespace) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
     gc.enable()  # it runs for days, and syntax trees have cycles
     stdin, stdout = sys.stdin.buffer, sys.stdout
+    # A copy: a stray `print` of a library goes to standard error and not between two messages.
     with os.fdopen(os.dup(stdout.fileno()), "wb") as messages:
         sys.stdout = sys.stderr  # standard output is for the protocol alone
         try:
@@ -76,11 +77,13 @@ def _listener(address: str) -> socket.socket:
     host = host.removeprefix("[").removesuffix("]")
     if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
         raise UsageError(f"`{address}` is not HOST:PORT, such as 127.0.0.1:8765")
+    # There is no authorization, so nobody else may reach it.
     if host not in _LOOPBACK:
         raise UsageError("--http serves this machine only, without authorization: use 127.0.0.1, localhost or [::1]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
+        # A restart must not wait for the connections of the last run to time out.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else bodies wait for the acknowledged head
         listener.bind((host, int(port)))
@@ -174,6 +177,7 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError("`serve` needs more packages: `pip install 'mcproof[web]'`") from None
     from mcproof.services.store.database import open_database
 
+    # The store of the demo goes with its folder, however the service ends.
     folder: AbstractContextManager[str] = tempfile.TemporaryDirectory() if options.demo else nullcontext("")
     with folder as place:
         database = open_database(os.path.join(place, "demo.sqlite") if options.demo else parse_store(options).database)

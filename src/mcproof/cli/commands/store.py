@@ -62,6 +62,7 @@ def _report(options: argparse.Namespace) -> int:
     run = read_run(read_bytes(source), source.title)
     outputs = Outputs(parse_outputs(options))
     outputs.start(is_single=run.is_single, needed={options.file: "what is read"})
+    # In the order of a run, so that a stored report prints as the run itself did.
     for configuration in run.configurations:
         outputs.show_configuration(configuration)
     for result in run.targets:
@@ -102,6 +103,7 @@ def _export(database: Database) -> int:
     from mcproof.services.store.recording import export_lines
 
     damaged: list[str] = []
+    # Line by line, as a store may be larger than memory; damage is told at the end, not among the lines.
     for line in export_lines(database, damaged.append):
         sys.stdout.write(line)
     for problem in damaged:

@@ -110,6 +110,7 @@ def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
     """Files and names of the tests in `SUITE::test`, except for suites that are also named as a whole."""
     from mcproof.testing.suites.model import split_test, suite_files
 
+    # `mcproof run a.yaml a.yaml::test` runs the whole suite once, not one test of it.
     whole = {file for name in suites if split_test(name)[1] is None for file in suite_files([name])}
     for name in suites:
         place, test = split_test(name)
@@ -150,6 +151,7 @@ def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
         with contextlib.suppress(SuiteError):  # the run reports it
             suites = [read_suite(file, os.environ) for file in files]
             servers = [server for suite in suites for server in suite.servers.values()]
+            # Servers are restarted by each run, so a change of their code is a reason for another.
             places = [server.directory for server in servers if server.directory is not None]
             named = [os.path.join(server.directory or "", word) for server in servers for word in server.command]
             imported = [file for suite in suites for file in suite.files]

@@ -39,6 +39,7 @@ def environment() -> Environment:
     pages = Environment(
         loader=PackageLoader("mcproof.report.html"),
         autoescape=True,
+        # A misspelt name in a template is an error in the tests, not a gap in a page.
         undefined=StrictUndefined,
         finalize=_visible,
         trim_blocks=True,
@@ -145,6 +146,7 @@ def page_environment() -> Environment:
 def document(run: RunResult) -> list[str]:
     """Return the page."""
     template = page_environment().get_template("page.html")
+    # The policy has the hashes of exactly what this page contains: docs/decisions/0028-html-markup.md.
     return [template.render(page=PageView(run), policy=content_policy("report.css", "report.js"))]
 
 
@@ -172,6 +174,7 @@ class PageView:
         """Give each target the room that those before it leave."""
         room = PageRoom(1, self.most, self.most, self.most)
         for target in self.targets:
+            # Each target leaves what it does not use, so that one with few findings makes room for the next.
             target.room, target.findings.most = room, room.findings
             findings = len(target.findings.shown) + len(target.findings.suppressed)
             room = PageRoom(

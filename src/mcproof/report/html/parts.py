@@ -97,6 +97,7 @@ def rules_used(run: RunResult) -> dict[str, RuleUse]:
         for finding in (*result.findings, *result.suppressed):
             facts.setdefault(finding.rule.id, finding.rule)
             times[finding.rule.id] = times.get(finding.rule.id, 0) + 1
+    # The id last, so that the order does not depend on that of the targets.
     ranked = sorted(facts.values(), key=lambda rule: (LEVELS.index(rule.level), -times[rule.id], rule.id))
     return {
         rule.id: RuleUse(rule, number, times[rule.id], _code_help(run, rule.id))
@@ -211,6 +212,7 @@ class Findings:
                 key = (group.shown.item_pointer, group.shown.item)
                 item = items.setdefault(key, ItemFindings(group.shown.item, [], [], self._target))
                 (item.suppressed if is_suppressed else item.shown).append(group)
+        # Counts of errors, warnings and notes compare as lists: errors decide, then warnings.
         ranked = sorted(items.values(), key=lambda item: [-count for count in item.levels.values()])
         return list(_cropped(ranked, self.most)) if self.left_out else ranked
 
@@ -338,6 +340,7 @@ SLIVER = 0.015
 def segments(shares: Sequence[Share]) -> Iterator[tuple[str, float, float]]:
     """Yield the tone, the start and the width of each segment of a bar, in percent."""
     total = sum(share.amount for share in shares)
+    # The bar is a hint; exact numbers stand beside it.
     weights = [max(share.amount, total * SLIVER) for share in shares]
     start = 0.0
     for share, weight in zip(shares, weights, strict=True):
@@ -395,6 +398,7 @@ def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence
     shown: list[ProbeResult] = []
     kinds: set[str] = set()
     for probe in probes:
+        # Forty refusals of the same kind show nothing that the first one does not.
         if not probe.passed or probe.probe not in kinds:
             shown.append(probe)
         kinds.add(probe.probe)

@@ -91,6 +91,7 @@ class TargetView:
     @property
     def tile(self) -> Tile:
         """The grade, or the verdict."""
+        # The worst true statement wins: trouble, then what cannot be told, then verdict, then grade.
         result, verdict, levels = self.result, self.verdict, self.findings.levels
         if result.trouble is not None:
             return Tile("!", "bad", "could not be checked")
@@ -170,6 +171,7 @@ class TargetView:
         if result.fail_on == "never":
             rows = [GateRow("not gated", f"{words.noun}s (--fail-on never)")]
         else:
+            # What is not gated is listed too: a green page must show what it does not vouch for.
             count = plural(result.failing, words.noun) if result.failing else f"no {words.noun}s"
             level = words.levels[result.fail_on] if result.fail_on in LEVELS else result.fail_on
             rows = [GateRow(FAILED if result.failing else "met", f"{count} {failing_words(level)}")]

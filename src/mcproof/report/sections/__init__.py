@@ -43,6 +43,7 @@ _BUILDERS: dict[Kind, tuple[str, str]] = {
 
 def document_of(result: TargetResult) -> Document:
     """Return the blocks of a target; only the builder of its kind is imported, as a command shows one kind."""
+    # By name, as the sections of other kinds bring modules that this command does not need.
     module, name = _BUILDERS[result.payload.kind]
     document: Document = getattr(import_module(module), name)(result)
     return document

@@ -82,6 +82,7 @@ def _document(result: TargetResult, title: str, grid: Grid, totals: list[Block],
     body: list[Block] = [Only((MARKDOWN,), [Sentence(server)])] if server else []
     if grid.rows:
         name = TITLES[result.payload.kind]
+        # On a page beside the matrix that they explain; in a comment below everything that is certain.
         drawing = [Matrix(grid, result.probes), Only((HTML,), warnings)]
         body += [
             Only((TEXT,), [Sentence(title, has_gap=True)]),

@@ -139,4 +139,5 @@ def _details(result: TargetResult, payload: CheckPayload) -> Iterator[Block]:
     parts = {"Clients": payload.clients, "Trust": payload.trust, "Promises": payload.proof}
     for title, part in parts.items():
         if part is not None and (part.kind != "scan" or part.trust is not None):
+            # Drawn as the command for that part would: no section of a page has a second writer.
             yield Section(title, document_of(result._replace(payload=part)).body)

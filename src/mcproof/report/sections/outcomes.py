@@ -129,6 +129,7 @@ def tests_headline(tests: Sequence[TestResult]) -> str:
     if not counts.keys() & {"failed", "error", "passed"}:
         parts = [f"none of {plural(len(tests), 'test')} ran"]
     else:
+        # What is wrong comes first, as some tools show nothing but the beginning of the line.
         first = next(outcome for outcome in ("failed", "error", "passed") if outcome in counts)
         parts = [f"{counts.pop(first):,} of {plural(len(tests), 'test')} {_TEST_WORDS.get(first, first)}"]
         if first != "passed":
@@ -176,6 +177,7 @@ def merge_unrun(tests: list[TestResult]) -> list[TestResult]:
     groups: dict[tuple[str, str], list[TestResult]] = {}
     for test in tests:
         if _is_unrun(test):
+            # One server that does not start is one problem, also if two hundred tests needed it.
             groups.setdefault((test.server, test.message), []).append(test)
     merged = []
     for test in tests:
