@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.checks.advisories import Advisory, advisory_table, conditions
 from mcproof.checks.findings import level_of
-from mcproof.source.packages.versions import in_range
+from mcproof.core.observations.source import in_range
 
 ADVISORIES = advisory_table().advisories
 each_advisory = pytest.mark.parametrize("advisory", ADVISORIES, ids=[each.id for each in ADVISORIES])

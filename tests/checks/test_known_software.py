@@ -9,8 +9,7 @@ import pytest
 
 from mcproof.checks.advisories import LISTED_SERVER, advisory_hits, known_software
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.source.packages.installed import project_packages
-from mcproof.source.packages.versions import command_packages
+from mcproof.source.packages.installed import command_packages, project_packages
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import Any, Literal
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
 from mcproof.core.catalog.model import Catalog, unread_lists
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import KnownPackage, KnownSoftware
-from mcproof.source.packages.versions import command_packages, in_range, normalized
+from mcproof.core.observations.source import KnownPackage, KnownSoftware, in_range, normalized
 
 
 class Advisory(NamedTuple):
@@ -122,7 +121,7 @@ def known_software(catalog: Catalog, *, endpoint: Endpoint | None = None, source
     """
     packages = list(_captured(catalog))
     if isinstance(endpoint, CommandEndpoint):
-        from mcproof.source.packages.installed import installed_packages
+        from mcproof.source.packages.installed import command_packages, installed_packages
 
         packages += command_packages(endpoint.words)
         packages += installed_packages(endpoint.words, endpoint.directory)
@@ -197,7 +196,9 @@ def _captured(catalog: Catalog) -> list[KnownPackage]:
         found.append(KnownPackage(_normal(name, ecosystem), ecosystem, version or None, "the capture"))
     command = server.get("command")
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
-        found += [each._replace(known_from="the capture") for each in command_packages(command)]
+        from mcproof.source.packages.installed import command_packages
+
+        found += [package._replace(known_from="the capture") for package in command_packages(command)]
     return found
 
 

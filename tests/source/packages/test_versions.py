@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mcproof.source.packages.versions import in_range, version_key
+from mcproof.core.observations.source import in_range, version_key
 
 PEP440 = [
     "1.0.dev0",

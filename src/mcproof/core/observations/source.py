@@ -1,14 +1,21 @@
 """What source code shows about a server: locations, flows to dangerous calls, configuration, packages.
 
 The values are independent of the language. They are collected in `source`, and the kinds of dangerous use are named
-here because rules judge by them.
+here because rules judge by them. `version_key` and `in_range` order versions as PyPI and npm define it; what is not a
+version has no order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 
 class KnownPackage(NamedTuple):
@@ -22,6 +29,75 @@ class KnownPackage(NamedTuple):
     """None if it is not pinned."""
     known_from: str
     """How it is known, such as `the command` or the name of a file."""
+
+
+LONGEST_VERSION = 100
+_SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z.-]+))?(?:\+[0-9a-z.-]+)?")
+_RANGE_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "=": operator.eq,
+}
+
+
+def version_key(text: str, ecosystem: str) -> Any:
+    """A key that orders versions of an ecosystem, `pypi` or `npm`; None if the text is not a version."""
+    if len(text) > LONGEST_VERSION:
+        return None
+    return _npm_key(text.strip().lower()) if ecosystem == "npm" else pypi_version(text)
+
+
+def pypi_version(text: str) -> Version | None:
+    """A version as PyPI orders them; None if the text is not one."""
+    from packaging.version import InvalidVersion, Version  # here, as snapshots are checked without it
+
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+def _npm_key(text: str) -> tuple[Any, ...] | None:
+    found = _SEMVER.fullmatch(text)
+    if found is None:
+        return None
+    major, minor, patch, before = found.groups()
+    if before is None:
+        return int(major), int(minor or 0), int(patch or 0), (1,)
+    # SemVer: a version before the release is smaller, and in its parts numbers come before words
+    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
+    return int(major), int(minor or 0), int(patch or 0), (0, parts)
+
+
+def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
+    """Whether a version is in a range such as `>=0.0.5,<0.1.16`; `*` is every version. None if it is not a version.
+
+    A version before a release, such as `1.0rc1`, is smaller than the release, also at the end of a range.
+    """
+    key = version_key(version, ecosystem)
+    if key is None:
+        return None
+    return all(_meets(key, clause.strip(), ecosystem) for clause in allowed.split(",") if clause.strip() != "*")
+
+
+def _meets(key: Any, clause: str, ecosystem: str) -> bool:
+    found = _RANGE_CLAUSE.fullmatch(clause)
+    limit = version_key(found[2], ecosystem) if found is not None else None
+    if found is None or limit is None:
+        raise ValueError(f"not a range of versions: {clause}")
+    return bool(_COMPARISONS[found[1] or "=="](key, limit))
+
+
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+def normalized(name: str) -> str:
+    """The name of a distribution in the form in which names are compared."""
+    return _SEPARATORS.sub("-", name).lower()
 
 
 class KnownSoftware(NamedTuple):

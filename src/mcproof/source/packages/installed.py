@@ -12,7 +12,8 @@ import shutil
 from glob import escape, glob
 from typing import TYPE_CHECKING
 
-from mcproof.core.observations.source import KnownPackage
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.source import KnownPackage, normalized
 from mcproof.source.packages.projects import (
     MODULES,
     PYTHON_MARKERS,
@@ -27,21 +28,117 @@ from mcproof.source.packages.projects import (
     requirement_files,
 )
 from mcproof.source.packages.versions import (
-    RUNNERS,
     Distribution,
-    command_packages,
     distribution_of,
     distributions_in,
-    normalized,
-    program_name,
-    program_of,
+    npm_package,
     pypi_package,
     text_of,
-    unwrapped,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+FROM_COMMAND = "the command"
+_WRAPPERS = ("cmd", "env")
+
+
+class Runner(NamedTuple):
+    """A program that fetches a package and runs it."""
+
+    ecosystem: str
+    verbs: tuple[str, ...] = ()
+    """The words after the program, as in `npm exec`."""
+    package_options: tuple[str, ...] = ()
+    """The options that name the package; then the first other word is a program of it."""
+    extra_options: tuple[str, ...] = ()
+    """The options that name further packages."""
+    value_options: tuple[str, ...] = ()
+    """Other options with a value."""
+
+
+_NPM = Runner("npm", (), ("-p", "--package"), (), ("-c", "--call", "--registry", "--cache", "--prefix", "-w"))
+_UVX = Runner(
+    "pypi",
+    (),
+    ("--from",),
+    ("--with", "-w"),
+    (
+        *("--python", "-p", "--index", "--default-index", "--index-url", "-i", "--extra-index-url", "--cache-dir"),
+        *("--with-editable", "--with-requirements", "--constraints", "-c", "--overrides", "--directory", "--project"),
+        *("--env-file", "--config-file", "--color", "--link-mode", "--prerelease", "--resolution"),
+    ),
+)
+RUNNERS: dict[str, tuple[Runner, ...]] = {
+    **dict.fromkeys(("npx", "bunx", "pnpx"), (_NPM,)),
+    "npm": (_NPM._replace(verbs=("exec",)), _NPM._replace(verbs=("x",))),
+    **dict.fromkeys(("pnpm", "yarn"), (_NPM._replace(verbs=("dlx",)),)),
+    "bun": (_NPM._replace(verbs=("x",)),),
+    "deno": (_NPM._replace(verbs=("run",)),),
+    "uvx": (_UVX,),
+    "uv": (_UVX._replace(verbs=("tool", "run")), _UVX._replace(verbs=("x",))),
+    "pipx": (Runner("pypi", ("run",), ("--spec",), ("--with",), ("--python", "--pip-args", "--index-url", "-i")),),
+}
+
+
+def unwrapped(words: Sequence[str]) -> list[str]:
+    """Return a command without wrappers such as `env NAME=VALUE` and `cmd /c`."""
+    rest = list(words)
+    while rest and program_name(rest[0]) in _WRAPPERS:
+        rest = rest[1:]
+        while rest and (rest[0].lower() in ("/c", "/d", "/s") or "=" in rest[0] or rest[0].startswith("-")):
+            rest = rest[1:]
+    return rest
+
+
+def program_of(words: Sequence[str]) -> list[str]:
+    """Return a command without wrappers, and with the name of its program instead of the path."""
+    rest = unwrapped(words)
+    return [program_name(rest[0]), *rest[1:]] if rest else []
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without its folder and the suffix that Windows needs."""
+    name = os.path.basename(word.replace("\\", "/")).lower()
+    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
+
+
+def command_packages(words: Sequence[str]) -> list[KnownPackage]:
+    """Return the packages that a command fetches and runs; empty for any other command."""
+    program, *rest = program_of(words) or [""]
+    for runner in RUNNERS.get(program, ()):
+        if tuple(rest[: len(runner.verbs)]) == runner.verbs:
+            return list(_named(runner, rest[len(runner.verbs) :]))
+    return []
+
+
+def _named(runner: Runner, rest: Sequence[str]) -> Iterator[KnownPackage]:
+    """Yield the packages among the words of a runner: those of options, or else the first word."""
+    specs: list[str] = []
+    extras: list[str] = []
+    waiting = list(rest)
+    positional = None
+    while waiting and positional is None:
+        word = waiting.pop(0)
+        option, equals, value = word.partition("=")
+        if not word.startswith("-") or word == "-":
+            positional = word
+        elif word != "--":
+            takes = (*runner.package_options, *runner.extra_options, *runner.value_options)
+            if option in takes and not equals:
+                value = waiting.pop(0) if waiting else ""
+            if option in runner.package_options:
+                specs.append(value)
+            elif option in runner.extra_options:
+                extras += value.split(",")
+    if not specs and positional is not None:
+        specs = [positional]
+    parse = npm_package if runner.ecosystem == "npm" else pypi_package
+    for spec in (*specs, *extras):
+        package = parse(spec, FROM_COMMAND)
+        if package is not None:
+            yield package
 
 
 PYTHON_FRAMEWORKS = ("mcp", "fastmcp")

@@ -11,11 +11,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import KnownPackage
+from mcproof.core.observations.source import KnownPackage, normalized
 from mcproof.source.packages.versions import (
     distributions_in,
     newest_allowed,
-    normalized,
     npm_package,
     release_of,
     text_of,

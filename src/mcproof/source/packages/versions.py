@@ -1,84 +1,27 @@
-"""Versions of packages: in commands such as `uvx pkg==1.2`, in requirements, in installed distributions.
+"""Packages and their versions in requirements, specifications such as `pkg==1.2`, and installed distributions.
 
-`version_key` and `in_range` order versions as PyPI and npm define it; what is not a version has no order.
 Why an unknown version gives no verdict: docs/decisions/0048-advisories-are-data.md.
 """
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import KnownPackage
+from mcproof.core.observations.source import (
+    LONGEST_VERSION,
+    KnownPackage,
+    normalized,
+    pypi_version,
+    version_key,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from packaging.version import Version
-
-
-_LONGEST = 100
-_SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z.-]+))?(?:\+[0-9a-z.-]+)?")
-_RANGE_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-    "=": operator.eq,
-}
-
-
-def version_key(text: str, ecosystem: str) -> Any:
-    """A key that orders versions of an ecosystem, `pypi` or `npm`; None if the text is not a version."""
-    if len(text) > _LONGEST:
-        return None
-    return _npm_key(text.strip().lower()) if ecosystem == "npm" else pypi_version(text)
-
-
-def pypi_version(text: str) -> Version | None:
-    """A version as PyPI orders them; None if the text is not one."""
-    from packaging.version import InvalidVersion, Version  # here, as snapshots are checked without it
-
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
-
-
-def _npm_key(text: str) -> tuple[Any, ...] | None:
-    found = _SEMVER.fullmatch(text)
-    if found is None:
-        return None
-    major, minor, patch, before = found.groups()
-    if before is None:
-        return int(major), int(minor or 0), int(patch or 0), (1,)
-    # SemVer: a version before the release is smaller, and in its parts numbers come before words
-    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
-    return int(major), int(minor or 0), int(patch or 0), (0, parts)
-
-
-def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
-    """Whether a version is in a range such as `>=0.0.5,<0.1.16`; `*` is every version. None if it is not a version.
-
-    A version before a release, such as `1.0rc1`, is smaller than the release, also at the end of a range.
-    """
-    key = version_key(version, ecosystem)
-    if key is None:
-        return None
-    return all(_meets(key, clause.strip(), ecosystem) for clause in allowed.split(",") if clause.strip() != "*")
-
-
-def _meets(key: Any, clause: str, ecosystem: str) -> bool:
-    found = _RANGE_CLAUSE.fullmatch(clause)
-    limit = version_key(found[2], ecosystem) if found is not None else None
-    if found is None or limit is None:
-        raise ValueError(f"not a range of versions: {clause}")
-    return bool(_COMPARISONS[found[1] or "=="](key, limit))
 
 
 LARGEST_RECORD = 16 << 20
@@ -86,7 +29,6 @@ LARGEST_RECORD = 16 << 20
 MOST_DISTRIBUTIONS = 5_000
 _SUFFIX = ".dist-info"
 _REQUIRED = re.compile(r"^Requires-Dist:\s*([\w.-]+)(.*)$", re.MULTILINE | re.IGNORECASE)
-_SEPARATORS = re.compile(r"[-_.]+")
 
 
 class Distribution(NamedTuple):
@@ -130,11 +72,6 @@ class Distribution(NamedTuple):
         return [(normalized(name), rest) for name, rest in _REQUIRED.findall(self.text("METADATA"))]
 
 
-def normalized(name: str) -> str:
-    """The name of a distribution in the form in which names are compared."""
-    return _SEPARATORS.sub("-", name).lower()
-
-
 def text_of(path: str) -> str:
     """The text of a metadata file; empty if it cannot be read or is too large."""
     try:
@@ -174,107 +111,8 @@ def roots_of(distributions: Iterable[Distribution]) -> list[Distribution]:
     return [distribution for distribution in every if distribution.name not in needed]
 
 
-FROM_COMMAND = "the command"
 _NPM_SPEC = re.compile(r"(?:npm:)?(@?[^@\s]+)(?:@(.*))?", re.DOTALL)
 _PYPI_SPEC = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:(===?|@)\s*([^,;\s]+))?(.*)", re.DOTALL)
-_WRAPPERS = ("cmd", "env")
-
-
-class Runner(NamedTuple):
-    """A program that fetches a package and runs it."""
-
-    ecosystem: str
-    verbs: tuple[str, ...] = ()
-    """The words after the program, as in `npm exec`."""
-    package_options: tuple[str, ...] = ()
-    """The options that name the package; then the first other word is a program of it."""
-    extra_options: tuple[str, ...] = ()
-    """The options that name further packages."""
-    value_options: tuple[str, ...] = ()
-    """Other options with a value."""
-
-
-_NPM = Runner("npm", (), ("-p", "--package"), (), ("-c", "--call", "--registry", "--cache", "--prefix", "-w"))
-_UVX = Runner(
-    "pypi",
-    (),
-    ("--from",),
-    ("--with", "-w"),
-    (
-        *("--python", "-p", "--index", "--default-index", "--index-url", "-i", "--extra-index-url", "--cache-dir"),
-        *("--with-editable", "--with-requirements", "--constraints", "-c", "--overrides", "--directory", "--project"),
-        *("--env-file", "--config-file", "--color", "--link-mode", "--prerelease", "--resolution"),
-    ),
-)
-RUNNERS: dict[str, tuple[Runner, ...]] = {
-    **dict.fromkeys(("npx", "bunx", "pnpx"), (_NPM,)),
-    "npm": (_NPM._replace(verbs=("exec",)), _NPM._replace(verbs=("x",))),
-    **dict.fromkeys(("pnpm", "yarn"), (_NPM._replace(verbs=("dlx",)),)),
-    "bun": (_NPM._replace(verbs=("x",)),),
-    "deno": (_NPM._replace(verbs=("run",)),),
-    "uvx": (_UVX,),
-    "uv": (_UVX._replace(verbs=("tool", "run")), _UVX._replace(verbs=("x",))),
-    "pipx": (Runner("pypi", ("run",), ("--spec",), ("--with",), ("--python", "--pip-args", "--index-url", "-i")),),
-}
-
-
-def unwrapped(words: Sequence[str]) -> list[str]:
-    """Return a command without wrappers such as `env NAME=VALUE` and `cmd /c`."""
-    rest = list(words)
-    while rest and program_name(rest[0]) in _WRAPPERS:
-        rest = rest[1:]
-        while rest and (rest[0].lower() in ("/c", "/d", "/s") or "=" in rest[0] or rest[0].startswith("-")):
-            rest = rest[1:]
-    return rest
-
-
-def program_of(words: Sequence[str]) -> list[str]:
-    """Return a command without wrappers, and with the name of its program instead of the path."""
-    rest = unwrapped(words)
-    return [program_name(rest[0]), *rest[1:]] if rest else []
-
-
-def program_name(word: str) -> str:
-    """Return the name of a program without its folder and the suffix that Windows needs."""
-    name = os.path.basename(word.replace("\\", "/")).lower()
-    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
-
-
-def command_packages(words: Sequence[str]) -> list[KnownPackage]:
-    """Return the packages that a command fetches and runs; empty for any other command."""
-    program, *rest = program_of(words) or [""]
-    for runner in RUNNERS.get(program, ()):
-        if tuple(rest[: len(runner.verbs)]) == runner.verbs:
-            return list(_named(runner, rest[len(runner.verbs) :]))
-    return []
-
-
-def _named(runner: Runner, rest: Sequence[str]) -> Iterator[KnownPackage]:
-    """Yield the packages among the words of a runner: those of options, or else the first word."""
-    specs: list[str] = []
-    extras: list[str] = []
-    waiting = list(rest)
-    positional = None
-    while waiting and positional is None:
-        word = waiting.pop(0)
-        option, equals, value = word.partition("=")
-        if not word.startswith("-") or word == "-":
-            positional = word
-        elif word != "--":
-            takes = (*runner.package_options, *runner.extra_options, *runner.value_options)
-            if option in takes and not equals:
-                value = waiting.pop(0) if waiting else ""
-            if option in runner.package_options:
-                specs.append(value)
-            elif option in runner.extra_options:
-                extras += value.split(",")
-    if not specs and positional is not None:
-        specs = [positional]
-    parse = npm_package if runner.ecosystem == "npm" else pypi_package
-    for spec in (*specs, *extras):
-        package = parse(spec, FROM_COMMAND)
-        if package is not None:
-            yield package
 
 
 def npm_package(spec: str, known_from: str) -> KnownPackage | None:
@@ -308,7 +146,7 @@ _REQUIREMENT_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\
 
 def release_of(text: str) -> Version | None:
     """The release that a version belongs to: `3.4.0` for `3.4.0rc1`; None if the text starts with no number."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip()[:_LONGEST])
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip()[:LONGEST_VERSION])
     return pypi_version(found[1]) if found is not None else None
 
 
@@ -319,7 +157,7 @@ def newest_allowed(specifier: str) -> Version | None:
     """
     limits = []
     for clause in specifier.partition(";")[0].split(","):
-        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'")[:_LONGEST])
+        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'")[:LONGEST_VERSION])
         if found is not None:
             limits.append(_upper_limit(found[1] or "==", found[2], is_prefix=found[3] is not None))
     return min((limit for limit in limits if limit is not None), default=None)
