@@ -10,8 +10,8 @@ and destroy, `acts` finds them in a name, `capabilities` what they reach. `clien
 and model APIs, as data in `clients/profiles.json`; `texts` finds what a text tells a model; `fixes` has the snippets
 for frameworks. How a result is written is in `report`, which rules a run uses is decided in `runs.planning`.
 
-Public modules: advisories, baseline, behaviour.capability_tables, behaviour.effects, clients.constraints,
-clients.fix, clients.hits, clients.profiles, clients.verdicts, diff.items, diff.lock, engine, findings, fixes,
-fixes.snippets, fixes.source, ignores, reporting, rule, rulebook, scores.descriptions, scores.grade, scores.tokens,
-scores.trust, subjects, texts.tool_graph.
+Public modules: advisories, baseline, behaviour.capability_tables, behaviour.effects, clients.fix, clients.hits,
+clients.profiles, clients.verdicts, diff.items, diff.lock, engine, findings, fixes, fixes.snippets, fixes.source,
+ignores, reporting, rule, rulebook, scores.descriptions, scores.grade, scores.tokens, scores.trust, subjects,
+texts.tool_graph.
 """

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from mcproof.checks.advisories import Advisory, conditions
-from mcproof.checks.clients.constraints import in_a_sentence
-from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile
+from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, in_a_sentence
 from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.core.console import Style, display_width, in_columns, padded, plural, wrapped
 from mcproof.core.named_tuple import NamedTuple

@@ -14,13 +14,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.constraints import ParameterType, parameters_of
 from mcproof.checks.clients.profiles import (
     Constraint,
     LinearPattern,
+    ParameterType,
     Profile,
     constraint_from,
     known_profiles,
+    parameters_of,
     problem_of,
 )
 from mcproof.checks.ignores import KINDS, IgnoreFor

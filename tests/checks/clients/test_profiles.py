@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from mcproof.checks.clients.constraints import KINDS, SERVER_KINDS, TOOL_KINDS, in_a_sentence, parameters_of
+from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS
 from mcproof.checks.clients.profiles import (
     EFFECTS,
+    KINDS,
     Constraint,
     Profile,
     Source,
     choose_clients,
+    in_a_sentence,
     known_profiles,
+    parameters_of,
     problem_of,
 )
 from mcproof.checks.rules.compat.table import CLIENT_RULES

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.constraints import in_a_sentence
-from mcproof.checks.clients.profiles import EFFECTS, ActiveConstraint, Constraint
+from mcproof.checks.clients.profiles import EFFECTS, ActiveConstraint, Constraint, in_a_sentence
 from mcproof.checks.findings import Problem, SharedEvidence
 from mcproof.checks.rule import Check, rule
 from mcproof.checks.rules.compat.table import CLIENT_RULES, ClientRule
