@@ -53,9 +53,9 @@ def warm(at: Workspace) -> Comparison:
 
 def swept(at: Workspace) -> Comparison:
     """What a worker of a sweep does for each catalog, with scores and a row, against a warm `lint`."""
+    from mcproof.services.sweep import SweepPlan
     from mcproof.services.sweep.check import SweepTask, check_capture
     from mcproof.services.sweep.registry import capture_target
-    from mcproof.services.sweep import SweepPlan
 
     tasks = [
         SweepTask(number, capture_target(name)._replace(data=content))

@@ -162,6 +162,7 @@ def _root(folder: str, markers: tuple[str, ...]) -> str | None:
     for above in folders_above(folder, _HIGHEST_CLIMB):
         if has_any(above, markers):
             return above
+        # Above its repository begins somebody else's project.
         if os.path.exists(os.path.join(above, ".git")):
             return None
     return None
@@ -183,6 +184,7 @@ def _python(folder: str | None) -> Iterator[KnownPackage]:
         if name in locked:
             file, version = locked[name]
             yield KnownPackage(name, "pypi", version, file)
+        # A lock outweighs a pin: it is what was installed.
         elif (package := _pinned(folder, name)) is not None:
             yield package
 
@@ -214,10 +216,10 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
     is_module = _PYTHON.fullmatch(program) is not None and "-m" in rest[:-1]
     module = rest[rest.index("-m") + 1] if is_module else ""
     found: list[KnownPackage] = []
+    # A runner fetches what it runs; what is installed beside the runner itself says nothing.
     if program and program not in RUNNERS:
-        word = unwrapped(words)[0]
-        path = os.path.join(folder, word) if os.path.dirname(word) else shutil.which(word)
-        if path is not None and os.path.isfile(path):
+        path = _file_of(unwrapped(words)[0], folder)
+        if path is not None:
             found += [*_beside(path, module, program), *module_packages(path)]
     script = _script(program, rest, folder)
     if script is not None:
@@ -227,6 +229,7 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
         below = [rest[rest.index(option) + 1] for option in options]
         found += project_packages(os.path.join(folder, *below[:1]))
     for package in command_packages(words):
+        # `npx name` takes the local package; `npx name@latest` does not.
         if package.ecosystem == "npm" and package.name in words:  # without a version or a tag
             found += local_module(package.name, folder)
     return list(dict.fromkeys(found))
@@ -241,10 +244,12 @@ def source_of_command(words: Sequence[str], directory: str | None) -> str | None
     folder = directory or os.curdir
     script = _script(program, rest, folder)
     if script is not None:
+        # A console script has no code but an import: the package behind it is the source.
         return script if script.endswith(_SCRIPTS) else _behind(script, folder)
     if program == "uv" and rest[:1] == ["run"]:
         options = (option for option in ("--directory", "--project") if option in rest[:-1])
         below = [rest[rest.index(option) + 1] for option in options]
+        # The first word that is neither an option nor the value of one is what `uv` runs.
         names = [word for word in rest[1:] if not word.startswith("-") and word not in below]
         return _declared(names[0], os.path.join(folder, *below[:1])) if names else None
     if _PYTHON.fullmatch(program) is not None and "-m" in rest[:-1]:
@@ -252,6 +257,7 @@ def source_of_command(words: Sequence[str], directory: str | None) -> str | None
         interpreter = _file_of(unwrapped(words)[0], folder)
         sites = [] if interpreter is None else _sites_of(interpreter, program)
         return _module_in([folder, os.path.join(folder, "src"), *sites], module)
+    # Without a script, these have no source of their own on this machine.
     is_launcher = program in RUNNERS or _INTERPRETERS.fullmatch(program) is not None
     file = None if is_launcher or not program else _file_of(unwrapped(words)[0], folder)
     return None if file is None else _behind(file, folder)
@@ -265,6 +271,7 @@ def _file_of(word: str, folder: str) -> str | None:
 
 def _sites_of(path: str, program: str) -> list[str]:
     """Return the folders with the packages that a program sees."""
+    # Escaped: a folder may be called `[work]`, which is a pattern for `glob`.
     prefixes = [escape(prefix) for prefix in _prefixes(path, program)]
     return [site for prefix in prefixes for name in _SITES for site in glob(f"{prefix}/lib/python3*/{name}")]
 
@@ -277,6 +284,7 @@ def _behind(path: str, folder: str) -> str | None:
             entry = _entry_of(program, distribution.text("entry_points.txt"))
             if entry and (found := _module_in([site, *editable_folders(distribution)], entry)) is not None:
                 return found
+    # npm installs a link to the script, whose place tells the package.
     launched = os.path.realpath(path)
     return launched if launched.endswith(_SCRIPTS) else _declared(program, folder)
 
@@ -322,6 +330,7 @@ def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
         if word.endswith(_SCRIPTS) and os.path.isfile(path):
             return path
         if is_interpreter and not word.startswith("-"):
+            # `node path/to/package` starts the `main` of a package.
             is_package = MODULES in path and os.path.isfile(os.path.join(path, "package.json"))
             if os.path.isfile(path) or is_package:
                 return path
@@ -356,6 +365,7 @@ def _beside(path: str, module: str, program: str) -> Iterator[KnownPackage]:
     is_python = _PYTHON.fullmatch(program) is not None
     for prefix in _prefixes(path, program):
         sites = [path for name in _SITES for path in glob(os.path.join(escape(prefix), "lib", "python3*", name))]
+        # The second is how Windows lays out an environment.
         for site in (*sites, os.path.join(prefix, "Lib", "site-packages")):
             installed = distributions_in(site)
             owners = [distribution for distribution in installed if _provides(distribution, module, program)]
@@ -372,6 +382,7 @@ def _prefixes(path: str, program: str) -> list[str]:
     """
     files = [os.path.abspath(path)]
     if _PYTHON.fullmatch(program) is None:
+        # As named first: the link may be in the environment, and the file outside of it.
         files.append(os.path.realpath(path))
         try:
             with open(path, "rb") as opened:
@@ -387,6 +398,7 @@ def _provides(distribution: Distribution, module: str, program: str) -> bool:
     """Whether a distribution has installed a module, or a script with the name of a program."""
     if module:
         top = module.partition(".")[0]
+        # By its name first, as a record of thousands of files is slow to search.
         return distribution.name == top.replace("_", "-").lower() or distribution.installs(
             os.path.join(distribution.site, top)
         )

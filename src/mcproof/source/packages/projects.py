@@ -77,9 +77,11 @@ class ProjectDeclarations:
 
     def of(self, path: str) -> ProjectMetadata:
         """The metadata of the project that contains a file."""
+        # An installed package has no project files: what pip wrote about it counts.
         if self._installed is not None:
             return self._installed
         folder = self._roots.get(beside := os.path.dirname(path), _UNKNOWN_ROOT)
+        # None is an answer too, and is kept: most files of a target are in one folder.
         if folder is _UNKNOWN_ROOT:
             folder = self._roots[beside] = self._root(beside)
         if folder is None:
@@ -93,6 +95,7 @@ class ProjectDeclarations:
         for above in folders_above(folder, _HIGHEST_CLIMB):
             if has_any(above, PYTHON_MARKERS):
                 return above
+            # A file in the home directory must not make the whole of it a project.
             is_inside = above.startswith(self._top + os.sep)
             is_source = os.path.basename(above) in _SOURCE_ROOTS
             if not (is_inside or is_source or has_any(above, ("__init__.py",))):
@@ -105,6 +108,7 @@ def folders_above(folder: str, most: int) -> Iterator[str]:
     """A folder and those above it, the nearest first."""
     for _ in range(most):
         yield folder
+        # The root of the file system is its own parent.
         if folder == (folder := os.path.dirname(folder)):
             break
 
@@ -120,6 +124,7 @@ def locked_versions(folder: str, names: Iterable[str]) -> dict[str, tuple[str, s
     for file, pattern in _LOCKS.items():
         text = text_of(os.path.join(folder, file))
         for name in names if text else ():
+            # By pattern, as a lock file may have megabytes, of which two lines matter.
             if name not in locked and (match := re.search(pattern.format(re.escape(name)), text)) is not None:
                 locked[name] = file, match[1]
     return locked
@@ -140,6 +145,7 @@ def _of_installation(boundary: Boundary, dependencies: tuple[str, ...]) -> Proje
     if distribution is None:
         return None
     beside = {installed.name: installed.version for installed in distributions_in(distribution.site)}
+    # What is installed beside it is what it runs with, whatever its metadata allows.
     exact = {name: release_of(beside[name]) for name in dependencies if name in beside}
     versions = {name: version for name, version in exact.items() if version is not None}
     for name, specifier in distribution.requirements():
@@ -154,6 +160,7 @@ def _console_scripts(text: str, heading: str) -> Iterator[str]:
     for kind in ("console", "gui"):
         _, found, rest = text.partition(heading.format(kind))
         if found:
+            # Up to the next section: its entries may look like scripts.
             yield from _ENTRY.findall(re.split(r"^\[", rest, maxsplit=1, flags=re.MULTILINE)[0])
 
 
@@ -168,12 +175,14 @@ def _of_folder(folder: str, dependencies: tuple[str, ...]) -> ProjectMetadata:
         *_QUOTED_ENTRY.findall(script),
     ]
     texts = [*_declared_requirements(declared), setup, script]
+    # Not of locks: these are read by their own patterns, with the version that is exact.
     texts += [text_of(os.path.join(folder, name)) for name in requirement_files(folder) if not name.endswith(".lock")]
     locked = locked_versions(folder, dependencies)
     versions = {}
     for name in dependencies:
         version = release_of(locked[name][1]) if name in locked else None
         if version is None:
+            # `my-lib`, `my_lib` and `my.lib` are one name for PyPI.
             pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
             limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
             version = min((limit for limit in limits if limit is not None), default=None)
@@ -214,6 +223,7 @@ def _declared_scripts(declared: dict[str, Any]) -> Iterator[str]:
 def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
     """The requirements in a `pyproject.toml`, one by one; Poetry's become those of pip."""
     lists = [nested_table(declared, "project").get("dependencies")]
+    # An SDK is often an extra, and a server without it would not start.
     lists += nested_table(declared, "project", "optional-dependencies").values()
     for requirements in lists:
         yield from (item for item in requirements if isinstance(item, str)) if isinstance(requirements, list) else ()
@@ -232,9 +242,11 @@ def mentions(path: str, expression: str) -> bool | None:
     pattern = re.compile(rf"(?<!\w)(?:{expression})")
     count = 0
     for folder, names, files in os.walk(path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))):
+        # In place, which keeps `os.walk` out of them.
         names[:] = sorted(name for name in names if name not in _INSTALLED and not name.startswith("."))
         for file in sorted(file for file in files if file.endswith((".py", *SUFFIXES))):
             count += 1
+            # None and not False: what was not read may mention it.
             if count > _MOST_FILES:
                 return None
             if pattern.search(text_of(os.path.join(folder, file))):
@@ -268,6 +280,7 @@ def node_project(folder: str | None) -> Iterator[KnownPackage]:
 def module_packages(path: str) -> list[KnownPackage]:
     """Return the package in `node_modules` that a program or script belongs to, and the SDK that it loads."""
     real = os.path.realpath(path)
+    # npm links to the script; pnpm writes a shell script that names it.
     if os.path.basename(os.path.dirname(real)) == ".bin":
         launched = _LAUNCHED.search(text_of(real)[:_LONGEST_LAUNCHER])
         if launched is not None:
@@ -276,6 +289,7 @@ def module_packages(path: str) -> list[KnownPackage]:
     if MODULES not in parts:
         return []
     start = len(parts) - parts[::-1].index(MODULES)
+    # A scope such as `@org` is a folder of its own.
     end = start + (2 if parts[start : start + 1] and parts[start].startswith("@") else 1)
     return list(node_project(os.sep.join(parts[:end]))) if len(parts) >= end else []
 
@@ -289,6 +303,7 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
     """Return the SDK that a package imports, or that a framework imports which it depends on."""
     users = [""]
     if mentions(folder, re.escape(NODE_FRAMEWORK)) is False:
+        # A server may use the SDK through a framework, which then has its own copy of it.
         users = [*nested_table(own, "dependencies"), ""]
     for file in ("package-lock.json", "npm-shrinkwrap.json"):
         lock = _json(os.path.join(folder, file))
@@ -298,6 +313,7 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
             if not user or NODE_FRAMEWORK in nested_table(packages, path, "dependencies"):
                 entry = nested_table(packages, f"{path}/{MODULES}/{NODE_FRAMEWORK}")
                 entry = entry or nested_table(packages, f"{MODULES}/{NODE_FRAMEWORK}")
+                # The form of older lock files.
                 entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
                 if isinstance(entry.get("version"), str):
                     return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
@@ -396,8 +412,10 @@ class NodePackage(NamedTuple):
         bin_ = declared.get("bin")
         named = list(nested_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
         script, main = scripts.get("start"), declared.get("main")
+        # A `bin` is what users start, so it comes before scripts for developers.
         for file in filter(_is_path, named):
             return self._node(str(file))
+        # Anything that needs a shell could do anything, and is not suggested.
         if isinstance(script, str) and _SIMPLE_SCRIPT.fullmatch(script):
             return NodeStart(tuple(script.split()), self.folder)
         return self._node(str(main) if _is_path(main) else self._built())

@@ -75,12 +75,14 @@ def parsed_docstring(text: str, traits: frozenset[str]) -> ParsedDocstring:
     if DOCSTRING_PARAMETERS not in traits:
         return ParsedDocstring(text, {})
     found = split(text)
+    # An older version splits only what describes a parameter, so a docstring may be whole in one and cut in another.
     return found if found.parameters or DOCSTRING_SECTIONS in traits else ParsedDocstring(text, {})
 
 
 def split(text: str) -> ParsedDocstring:
     """Split a docstring without indentation."""
     lines = text.split("\n")
+    # In the order of the library that fastmcp uses: the first style that fits decides.
     for parse in (_google, _numpy, _sphinx):
         found = parse(lines)
         if found is not None:
@@ -96,6 +98,7 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
     offset = 0
     while offset < len(lines):
         line = lines[offset]
+        # A line of code between fences may look like a heading.
         heading = None if fenced or ":" not in line else _HEADING.fullmatch(line)
         if line.lstrip(" ").startswith("```"):
             fenced = not fenced
@@ -109,6 +112,7 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
                 _, last = _items(lines, offset + 1)
             else:
                 last = _block_end(lines, offset + 1)
+            # The first text is the description; what stands between later sections is lost, as in the original.
             if description is None and any(kept):
                 description = "\n".join(kept).rstrip("\n")
             current, structured = [], True
@@ -139,6 +143,7 @@ def _items(lines: list[str], offset: int) -> tuple[list[list[str]], int]:
         line = lines[position]
         if not line.strip():
             items[-1].append("")
+        # Twice the indentation continues an entry, and once begins the next one.
         elif line.startswith(" " * indent * 2):
             items[-1].append(line[indent * 2 :])
         elif line.startswith(" " * (indent + 1)):
@@ -165,6 +170,7 @@ def _entries(items: list[list[str]]) -> dict[str, str]:
         name, mark, text = item[0].partition(":")
         if not mark:
             continue
+        # `name (type)`: the type is in the schema already.
         if "(" in name and name.endswith(")"):
             name = name.partition("(")[0].strip()
         found[name] = "\n".join([text.lstrip(), *item[1:]]).rstrip("\n")
@@ -175,6 +181,7 @@ def _numpy(lines: list[str]) -> ParsedDocstring | None:
     heads = [
         index
         for index in range(len(lines) - 1)
+        # A line of dashes below a line of text; no other heading has one.
         if lines[index].strip() and lines[index + 1] and set(lines[index + 1].strip()) == {"-"}
     ]
     if not heads:
@@ -194,6 +201,7 @@ def _numpy_entries(lines: list[str]) -> dict[str, str]:
     for line in lines:
         if line and not line[0].isspace():
             current = []
+            # `a, b : int` describes both, with one text that is filled in below.
             for name in line.partition(":")[0].strip().split(", "):
                 found[name] = current
         else:
@@ -218,6 +226,7 @@ def _sphinx(lines: list[str]) -> ParsedDocstring | None:
             block.append(lines[offset])
             offset += 1
         text = inspect.cleandoc("\n".join(block)).rstrip("\n").split(":", 2)[2].strip()
+        # `:param int name:` has three words, and the last one is the name.
         if field[0] in _SPHINX_PARAMETERS and len(field) in (2, 3):
             parameters[field[-1]] = text
         structured = structured or len(field) > 1 or field[0] in ("return", "returns")
@@ -242,6 +251,7 @@ def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str], traits: fr
 
 def adapted(schema: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:
     """A schema as fastmcp serves it: without generated titles, with references inlined."""
+    # Pydantic makes a title of every name; fastmcp removes them, since they say nothing and cost tokens.
     made = untitled(schema, only_structure=PLAIN_WRAPPER not in traits) if NO_TITLES in traits else schema
     return inlined(made, unknown) if INLINED in traits else made
 
@@ -258,6 +268,7 @@ def inline_output(tool: Schema, unknown: set[str]) -> None:
     inside = {pointer for pointer in unknown if pointer.startswith("/outputSchema/")}
     moved = {pointer.removeprefix("/outputSchema") for pointer in inside}
     tool["outputSchema"] = inlined(schema, moved)
+    # Pointers below a definition would lead nowhere once it is inlined.
     unknown -= inside
     unknown |= {f"/outputSchema{pointer}" for pointer in moved}
 
@@ -318,6 +329,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         if not isinstance(node, (list, dict)):
             return node
         budget[0] -= 1
+        # As for a recursive schema: it then stays as it is, which fastmcp does too.
         if budget[0] < 0 or len(path) > 30:
             raise RecursionError
         if isinstance(node, list):
