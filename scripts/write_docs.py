@@ -6,9 +6,16 @@ published schemas that follow from types.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import pathlib
-from typing import TYPE_CHECKING, Any
+import re
+import textwrap
+from collections.abc import Mapping
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import Profile, known_profiles
@@ -17,8 +24,8 @@ from mcproof.checks.diff.changes import CHANGE_KINDS
 from mcproof.checks.findings import RuleSummary, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
-from mcproof.checks.rule import all_rules
-from mcproof.checks.rulebook import index_page, method_page, rule_page
+from mcproof.checks.rule import FAULTS, RULESETS, all_rules
+from mcproof.checks.rulebook import grade_method, rule_page, rules_of_fault, trust_method
 from mcproof.checks.scores.grade import Grade, NotJudged
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
@@ -30,7 +37,7 @@ from mcproof.probing.outcomes import Cell, Failure, NegativePathCounts, ProbeRes
 from mcproof.report.formats import FORMATS
 from mcproof.report.grids import KIND_WORDS
 from mcproof.report.listings import ListedParameter, newest_date
-from mcproof.runs.codec import definition_of
+from mcproof.runs.codec import is_record, members_of
 from mcproof.runs.records import FindingRecord, FixRecord
 from mcproof.runs.results import AppliedConfiguration, Conclusion, Descriptions, Edit, Trouble
 from mcproof.services.store.queries import PastRun
@@ -139,8 +146,8 @@ def pages() -> dict[str, str]:
         "clients.md": clients_page(list(known_profiles().values())),
         "reference/index.md": reference_page(),
         **{f"reference/{command.name}.md": command_page(command) for command in all_commands()},
-        "grade.md": method_page(),
-        "rules/index.md": index_page(),
+        "grade.md": _method_page(),
+        "rules/index.md": _index_page(),
         **rules,
     }
 
@@ -234,6 +241,41 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _method_page() -> str:
+    """The documentation page about the grade and the verdict, in Markdown."""
+    parts = [
+        "# Grade and verdict",
+        "",
+        "```sh",
+        "mcproof explain grade",
+        "```",
+        "",
+        "`mcproof grade` shows the letter, and `mcproof scan` the verdict. Generated from the rules by `make docs`.",
+    ]
+    for title, lines in (("The grade", grade_method()), ("The verdict", trust_method())):
+        parts += ["", f"## {title}", "", "```text", *lines, "```"]
+    return "\n".join([*parts, ""])
+
+
+def _index_page() -> str:
+    """The list of all rules, by ruleset, in Markdown."""
+    lines = ["# Rules", "", "Generated from the rules by `make docs`. `mcproof explain ID` shows the same text.", ""]
+    for ruleset in RULESETS.values():
+        when = "runs by default" if ruleset.is_default else "opt-in: `--ruleset`"
+        lines += [f"## {ruleset.name}", "", f"{ruleset.summary} ({when})", ""]
+        lines += ["| rule | severity | fix | what it reports |", "| --- | --- | --- | --- |"]
+        for rule in all_rules():
+            if rule.ruleset == ruleset.name:
+                fix = "yes" if rule.fixable else ""
+                lines.append(f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {fix} | {rule.summary} |")
+        lines.append("")
+    lines += ["## Faults", "", "| fault | what goes wrong | from | rules |", "| --- | --- | --- | --- |"]
+    for fault in FAULTS.values():
+        named = ", ".join(rule.id for rule in rules_of_fault(fault)) or "(a runtime probe only)"
+        lines.append(f"| {fault.id} | {fault.summary} | {fault.paper} | {named} |")
+    return "\n".join([*lines, ""])
+
+
 def _formats() -> Iterator[str]:
     yield from ("## Formats", "", "| `--format` | for | `--output` by extension |", "| --- | --- | --- |")
     for entry in FORMATS.values():
@@ -254,6 +296,75 @@ def schemas() -> dict[str, str]:
             parent[key] = _in_order_of(parent[key], definition_of(kind, NAMES))
         texts[name] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
     return texts
+
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def definition_of(kind: Any, names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the JSON Schema of a NamedTuple; types with a name in `names` are references to `$defs`."""
+    documentation = _documentation(kind)
+    properties = {
+        stored.key: {**documentation.get(stored.name, {}), **_schema_of(stored.hint, names)}
+        for stored in members_of(kind)
+    }
+    return {
+        **documentation.get("", {}),
+        "type": "object",
+        "properties": properties,
+        "required": [stored.key for stored in members_of(kind) if stored.presence == "always"],
+        "additionalProperties": False,
+    }
+
+
+def _schema_of(kind: Any, names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the JSON Schema of a type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        schema = _schema_of(arguments[0], names)
+        for declared in arguments[1:]:
+            schema.update((key, list(limit) if isinstance(limit, tuple) else limit) for key, limit in declared.limits)
+        return {key: value for key, value in schema.items() if key != "type" or "enum" not in schema}
+    if origin is Literal:
+        return {"enum": list(arguments)} if len(arguments) > 1 else {"const": arguments[0]}
+    if origin in (Union, UnionType):
+        return _union_of([_schema_of(part, names) for part in arguments])
+    if origin in (list, tuple):
+        return {"type": "array", "items": _schema_of(arguments[0], names)}
+    if origin is dict:
+        values = _schema_of(arguments[1], names)
+        return {"type": "object", **({"additionalProperties": values} if values else {})}
+    if is_record(kind):
+        return {"$ref": f"#/$defs/{names[kind]}"} if kind in names else definition_of(kind, names)
+    return {} if kind is Any else {"type": _TYPES[kind]}
+
+
+def _union_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one schema for alternatives; with null, a simple one has two types, and an enum one more value."""
+    first, *others = schemas
+    if others != [{"type": "null"}] or "$ref" in first:
+        return {"anyOf": schemas}
+    if "enum" in first:
+        return {"enum": [*first["enum"], None]}
+    return {**first, "type": [first["type"], "null"]}
+
+
+def _documentation(kind: Any) -> dict[str, dict[str, Any]]:
+    """Return the descriptions of a type, by its fields and properties; of the type itself by an empty name."""
+    # From the source: a docstring below a field exists nowhere at run time.
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    body = cast("ast.ClassDef", definition).body
+    texts = {"": ast.get_docstring(cast("ast.ClassDef", definition)) or ""}
+    for statement, following in pairwise(body):
+        match statement, following:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                texts[name] = text
+    texts |= {method.name: ast.get_docstring(method) or "" for method in body if isinstance(method, ast.FunctionDef)}
+    return {name: {"description": _in_json(text)} for name, text in texts.items() if text}
+
+
+def _in_json(text: str) -> str:
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))
 
 
 def _in_order_of(present: Any, value: Any) -> Any:

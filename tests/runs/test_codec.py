@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 
 from mcproof.core.stored_form import Count, Text, member, record
-from mcproof.runs.codec import DecodeError, decode, definition_of, encode
+from mcproof.runs.codec import DecodeError, decode, encode
+from script_modules import script
+
+definition_of = script("write_docs").definition_of
 
 
 @record()

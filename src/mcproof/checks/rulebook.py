@@ -15,8 +15,6 @@ from typing import Any
 from mcproof.checks.engine import check
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import (
-    FAULTS,
-    RULESETS,
     Fault,
     GradeTraits,
     Rule,
@@ -352,22 +350,6 @@ def trust_method() -> list[str]:
     ]
 
 
-def method_page() -> str:
-    """The documentation page about the grade and the verdict, in Markdown."""
-    parts = [
-        "# Grade and verdict",
-        "",
-        "```sh",
-        "mcproof explain grade",
-        "```",
-        "",
-        "`mcproof grade` shows the letter, and `mcproof scan` the verdict. Generated from the rules by `make docs`.",
-    ]
-    for title, lines in (("The grade", grade_method()), ("The verdict", trust_method())):
-        parts += ["", f"## {title}", "", "```text", *lines, "```"]
-    return "\n".join([*parts, ""])
-
-
 def rules_of_fault(fault: Fault) -> list[Rule]:
     return [rule for rule in all_rules() if rule.fault is fault]
 
@@ -401,25 +383,6 @@ def rule_page(rule: Rule) -> str:
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
     lines += ["```toml", entry, "```", ""]
     return "\n".join(lines)
-
-
-def index_page() -> str:
-    """The list of all rules, by ruleset, in Markdown."""
-    lines = ["# Rules", "", "Generated from the rules by `make docs`. `mcproof explain ID` shows the same text.", ""]
-    for ruleset in RULESETS.values():
-        when = "runs by default" if ruleset.is_default else "opt-in: `--ruleset`"
-        lines += [f"## {ruleset.name}", "", f"{ruleset.summary} ({when})", ""]
-        lines += ["| rule | severity | fix | what it reports |", "| --- | --- | --- | --- |"]
-        for rule in all_rules():
-            if rule.ruleset == ruleset.name:
-                fix = "yes" if rule.fixable else ""
-                lines.append(f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {fix} | {rule.summary} |")
-        lines.append("")
-    lines += ["## Faults", "", "| fault | what goes wrong | from | rules |", "| --- | --- | --- | --- |"]
-    for fault in FAULTS.values():
-        named = ", ".join(rule.id for rule in rules_of_fault(fault)) or "(a runtime probe only)"
-        lines.append(f"| {fault.id} | {fault.summary} | {fault.paper} | {named} |")
-    return "\n".join([*lines, ""])
 
 
 def sentence(text: str) -> str:

@@ -1,7 +1,7 @@
 """Results as JSON and back, by their types: a NamedTuple is an object, a tuple or a list an array.
 
-What a type says besides its fields is declared with `core.stored_form`. `encode` writes, `decode` reads, and
-`definition_of` describes as JSON Schema.
+What a type says besides its fields is declared with `core.stored_form`. `encode` writes and `decode` reads; `make docs`
+describes the same types as JSON Schema.
 Why types are the source of the JSON form: docs/decisions/0060-json-from-types.md.
 """
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     """Turns a JSON value into one of a type."""
 
 T = TypeVar("T")
-Schema = dict[str, Any]
 
 
 class DecodeError(ValueError):
@@ -247,79 +246,3 @@ def _inside(step: str | int, reader: Reader, raw: Any) -> Any:
         return reader(raw)
     except DecodeError as error:
         raise error.inside(step) from None
-
-
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-
-
-def definition_of(kind: Any, names: Mapping[Any, str]) -> Schema:
-    """Return the JSON Schema of a NamedTuple; types with a name in `names` are references to `$defs`."""
-    documentation = _documentation(kind)
-    properties = {
-        stored.key: {**documentation.get(stored.name, {}), **schema_of(stored.hint, names)}
-        for stored in members_of(kind)
-    }
-    return {
-        **documentation.get("", {}),
-        "type": "object",
-        "properties": properties,
-        "required": [stored.key for stored in members_of(kind) if stored.presence == "always"],
-        "additionalProperties": False,
-    }
-
-
-def schema_of(kind: Any, names: Mapping[Any, str]) -> Schema:
-    """Return the JSON Schema of a type."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        schema = schema_of(arguments[0], names)
-        for declared in arguments[1:]:
-            schema.update((key, list(limit) if isinstance(limit, tuple) else limit) for key, limit in declared.limits)
-        return {key: value for key, value in schema.items() if key != "type" or "enum" not in schema}
-    if origin is Literal:
-        return {"enum": list(arguments)} if len(arguments) > 1 else {"const": arguments[0]}
-    if origin in (Union, UnionType):
-        return _schema_of_union([schema_of(part, names) for part in arguments])
-    if origin in (list, tuple):
-        return {"type": "array", "items": schema_of(arguments[0], names)}
-    if origin is dict:
-        values = schema_of(arguments[1], names)
-        return {"type": "object", **({"additionalProperties": values} if values else {})}
-    if is_record(kind):
-        return {"$ref": f"#/$defs/{names[kind]}"} if kind in names else definition_of(kind, names)
-    return {} if kind is Any else {"type": _TYPES[kind]}
-
-
-def _schema_of_union(schemas: list[Schema]) -> Schema:
-    """Return one schema for alternatives; with null, a simple one has two types, and an enum one more value."""
-    first, *others = schemas
-    if others != [{"type": "null"}] or "$ref" in first:
-        return {"anyOf": schemas}
-    if "enum" in first:
-        return {"enum": [*first["enum"], None]}
-    return {**first, "type": [first["type"], "null"]}
-
-
-def _documentation(kind: Any) -> dict[str, Schema]:
-    """Return the descriptions of a type, by its fields and properties; of the type itself by an empty name."""
-    import ast
-    import inspect
-    import textwrap
-    from itertools import pairwise
-
-    # From the source: a docstring below a field exists nowhere at run time. Only `make docs` comes here.
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    body = cast("ast.ClassDef", definition).body
-    texts = {"": ast.get_docstring(cast("ast.ClassDef", definition)) or ""}
-    for statement, following in pairwise(body):
-        match statement, following:
-            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                texts[name] = text
-    texts |= {method.name: ast.get_docstring(method) or "" for method in body if isinstance(method, ast.FunctionDef)}
-    return {name: {"description": _in_json(text)} for name, text in texts.items() if text}
-
-
-def _in_json(text: str) -> str:
-    import re
-
-    return re.sub(r"\bNone\b", "null", " ".join(text.split()))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.checks.scores.descriptions import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
+from mcproof.checks.scores.descriptions import COMPONENTS, DescriptionScore, description_scores, judge
 from mcproof.core.catalog.model import Tool
 from mcproof.targets.snapshots import read_snapshot
 
@@ -57,7 +57,9 @@ GOOD = {
 def scored(
     description: str, schema: dict[str, Any] = CITY, name: str = "get_forecast", **fields: Any
 ) -> DescriptionScore:
-    return describe_score(Tool({"name": name, "description": description, "inputSchema": schema, **fields}, "/tools/0"))
+    return judge(
+        Tool({"name": name, "description": description, "inputSchema": schema, **fields}, "/tools/0")
+    ).explained()
 
 
 def shares(score: DescriptionScore) -> dict[str, float]:

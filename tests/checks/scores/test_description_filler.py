@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limits import assert_linear, cpu_limit
-from mcproof.checks.scores.descriptions import describe_score, description_scores, judge
+from mcproof.checks.scores.descriptions import description_scores, judge
 from mcproof.core.catalog.model import Tool
 from mcproof.targets.snapshots import read_snapshot
 
@@ -64,7 +64,7 @@ descriptions = st.lists(st.sampled_from(SENTENCES + HEADINGS), max_size=7).map("
 
 
 def score_of(description: str, name: str = "read_file") -> float:
-    return describe_score(Tool({"name": name, "description": description, "inputSchema": SCHEMA}, "/tools/0")).score
+    return judge(Tool({"name": name, "description": description, "inputSchema": SCHEMA}, "/tools/0")).explained().score
 
 
 def assert_not_raised(before: str, after: str) -> None:
@@ -166,7 +166,7 @@ def test_hostile_parameters_are_scored() -> None:
         {"name": "t", "description": " ".join(properties), "inputSchema": {"properties": properties}}, "/tools/0"
     )
     with cpu_limit():
-        describe_score(tool)
+        judge(tool).explained()
 
 
 def test_the_work_grows_with_the_number_of_tools() -> None:

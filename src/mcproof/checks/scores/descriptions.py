@@ -235,11 +235,6 @@ class JudgedDescription(NamedTuple):
         return DescriptionScore(score, tuple(components), "" if self.nothing is None else self.nothing.what)
 
 
-def describe_score(tool: Tool) -> DescriptionScore:
-    """The score of one description, with the cost of each omission."""
-    return judge(tool).explained()
-
-
 def description_scores(judged: Iterable[JudgedDescription]) -> dict[str, float]:
     """The scores by tool, to two decimals; the lowest for several tools of one name."""
     scores: dict[str, float] = {}

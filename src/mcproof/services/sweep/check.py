@@ -233,13 +233,6 @@ async def check_live_job(job: SweepJob) -> Attempt | None:
     return await check_live(job.task, job.plan)
 
 
-def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:
-    """Check one target, whatever it is; never raises."""
-    if task.target.is_live:
-        return asyncio.run(check_live(task, plan))
-    return check_capture(task, plan)
-
-
 def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     """Check a capture; never raises."""
     clock, target, work = Clock(), task.target, _work(plan)

@@ -50,7 +50,7 @@ EngineEvent = Finished | Lost | Overdue
 
 
 class SweepEngine(Protocol):
-    """Runs `check_target` on tasks. A task that is submitted ends in exactly one event that names it."""
+    """Checks the targets of tasks. A task that is submitted ends in exactly one event that names it."""
 
     def has_room(self, *, is_live: bool, alone: bool = False) -> bool:
         """Whether another task would begin soon; if not, the sweep reads no further targets."""
