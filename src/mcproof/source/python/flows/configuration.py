@@ -75,6 +75,7 @@ def default_of(node: ast.expr) -> DefaultValue:
     if isinstance(node, ast.Constant):
         return DefaultValue(node.value, node, "constant")
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        # `given or "0.0.0.0"`: without anything configured, the last operand is left.
         return default_of(node.values[-1])
     if isinstance(node, ast.Call):
         return _default_of_call(node)
@@ -88,6 +89,7 @@ def _default_of_call(node: ast.Call) -> DefaultValue:
     name = dotted(node.func)
     if name in _ENVIRONMENT and node.args and isinstance(node.args[0], ast.Constant):
         variable = str(node.args[0].value)
+        # Without a default the variable is None, which is a value as well: `if os.getenv("TOKEN"):` is false.
         given = node.args[1] if len(node.args) > 1 else _keyword(node, "default")
         if given is None:
             return DefaultValue(None, node, f"default of {variable}")
@@ -95,6 +97,7 @@ def _default_of_call(node: ast.Call) -> DefaultValue:
     if name in _FIELDS:
         given = _keyword(node, "default") or (node.args[0] if node.args else None)
         return DefaultValue(UNKNOWN, node, "") if given is None else default_of(given)
+    # Such calls do not turn one meaning into another, so what they are called on decides.
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "strip", "upper", "split"):
         return default_of(node.func.value)
     if name in ("str", "bool") and len(node.args) == 1:
@@ -120,6 +123,7 @@ def resolved(name: str, defaults: Mapping[str, Sequence[SettingDefault]]) -> lis
     seen, waiting = {name}, [name]
     while waiting:
         known = defaults.get(waiting.pop(), ())
+        # The default of a field never counts where a program passes another value for it.
         for possible in [default for default in known if default.is_decisive] or known:
             if not isinstance(possible.value, SameAs):
                 found.append(possible)
@@ -138,6 +142,7 @@ def setting_defaults(trees: Iterable[SourceTree]) -> dict[str, list[SettingDefau
     found: dict[str, list[SettingDefault]] = {}
     for tree in trees:
         for default in _defaults_in(tree):
+            # `host=host` says nothing, and would be followed in a circle.
             if default.value is not UNKNOWN and default.value != SameAs(default.name.lower()):
                 found.setdefault(default.name.lower(), []).append(default)
     return found
@@ -147,6 +152,7 @@ def _defaults_in(tree: SourceTree) -> Iterator[SettingDefault]:
     for node in tree.nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            # A field of a class is what an instance starts with; an assignment is what it ends with.
             is_field = isinstance(tree.parents.get(node), ast.ClassDef)
             for target in targets:
                 yield _setting(tree, last_name(target), node.value, is_decisive=not is_field)
@@ -176,6 +182,7 @@ def _defaults_of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefau
     options = [word for word in words if word.startswith("--")]
     given = _keyword(node, "default")
     if options and given is not None:
+        # Of `--host/--no-host`, as click writes a switch, the first half is the name.
         name = options[0].lstrip("-").partition("/")[0].replace("-", "_")
         default = default_of(given)
         yield SettingDefault(
@@ -214,9 +221,11 @@ def authentication_in(trees: Iterable[SourceTree], defaults: dict[str, list[Sett
     """Return whether some source authenticates callers. What cannot be decided counts as authentication."""
     optional: SourcePlace | None = None
     for tree in trees:
+        # A search in the text is much cheaper than one in the tree, and most files say nothing of the kind.
         if _NAMES.search(tree.text) is None:
             continue
         for node in _configured(tree):
+            # Authentication behind a condition counts only if the condition holds with the defaults.
             tests = [outer.test for outer in tree.above(node) if isinstance(outer, ast.If | ast.IfExp)]
             if not any(_is_off(test, defaults) for test in tests):
                 return Authentication(True, None)
@@ -245,6 +254,7 @@ def _credentials_of_call(tree: SourceTree, node: ast.Call, classes: set[str]) ->
             if keyword.arg in _KEYWORDS:
                 yield from _values(tree, keyword.value)
     if name.rpartition(".")[2] in ("add_middleware", "Middleware") and node.args:
+        # By its name where its class is elsewhere: better a missed finding than a wrong one.
         used = last_name(node.args[0]) if not isinstance(node.args[0], ast.Call) else dotted(node.args[0].func)
         if used in classes or _NAMES.search(used):
             yield node
@@ -262,6 +272,7 @@ def _values(tree: SourceTree, value: ast.expr) -> list[ast.expr]:
         return []
     if not isinstance(value, ast.Name):
         return [value]
+    # In the whole file, whichever comes last: unclear counts as authentication.
     assigned = [
         node.value
         for node in tree.nodes
@@ -311,10 +322,12 @@ def _is_off(test: ast.expr, defaults: dict[str, list[SettingDefault]]) -> bool:
     if isinstance(test, ast.BoolOp):
         return all(_is_off(operand, defaults) for operand in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot | ast.NotEq):
+        # `if token is not None` asks the same as `if token`.
         test = test.left if _is_none(test.comparators[0]) else test
     value = default_of(test).value
     if value is UNKNOWN or isinstance(value, SameAs):
         known = resolved(last_name(test).lower(), defaults)
+        # Of several defaults all must be off: one that is on may be the one that applies.
         return bool(known) and all(_is_false(default.value) for default in known)
     return _is_false(value)
 
@@ -371,12 +384,14 @@ def open_bindings(settings: SourceSettings) -> list[OpenBinding]:
     if not any(wildcard in tree.text for tree in trees for wildcard in WILDCARDS):
         return []
     listening = [call for tree in trees if _LISTENING_WORDS.search(tree.text) for call in _listening(tree)]
+    # The address in the settings of a server over stdio opens nothing.
     if any(call.is_setting for call in listening) and not any(_HTTP.search(tree.text) for tree in trees):
         listening = [call for call in listening if not call.is_setting]
     found: dict[SourcePlace, OpenBinding] = {}
     for call in listening:
         served = call.tree.place(call.call)
         for address, place, how in _addresses(call, settings.defaults):
+            # By the place of the address: ten servers with one default are one thing to change.
             found.setdefault(place, OpenBinding(address, place, how, served))
     if not found or settings.authentication.is_certain:
         return []
@@ -408,6 +423,7 @@ def unchecked_origins(settings: SourceSettings, *, framework_checks: bool) -> li
     trees = settings.trees
     over_http = [tree for tree in trees if _HTTP.search(tree.text)]
     found: list[UncheckedOrigin] = []
+    # First: a middleware that admits every origin outweighs a check of the host.
     for tree in over_http and [tree for tree in trees if "allow_origins" in tree.text]:
         found += _places(tree, "origin", lambda node: _admits_every_origin(node, settings))
     if not found and not any(_HOST_CHECK.search(tree.text) for tree in trees):
@@ -425,10 +441,12 @@ def _serves_http(node: ast.Call, *, framework_checks: bool) -> bool:
     """Whether a call serves over HTTP, at least if it is configured so, without a check by the framework."""
     name = last_name(node.func)
     if name in _TRANSPORTS or framework_checks or name in _HTTP_CALLS:
+        # The transports of the low-level server check nothing, whatever the framework above them does.
         return name in _TRANSPORTS or not framework_checks
     transport = _keyword(node, "transport")
     if name not in ("run", "run_async") or transport is None:
         return False
+    # A transport that is chosen at run time may be HTTP.
     return not isinstance(transport, ast.Constant) or transport.value in _OVER_HTTP
 
 
@@ -464,6 +482,7 @@ def _listening_call(tree: SourceTree, node: ast.Call) -> Iterator[_Listening]:
     last = name.rpartition(".")[2]
     if last not in (*_SERVER_MAKERS, *_RUNNERS) and name not in _POSITIONAL:
         return
+    # `asyncio.run(host=…)` and `subprocess.run` are called alike and listen nowhere.
     if name.partition(".")[0] in _NOT_SERVERS:
         return
     for keyword in node.keywords:
@@ -501,6 +520,7 @@ def source_configuration(target: str, run: Interpreter, *, framework_checks: boo
     trees = source_trees(target, run.modules)
     settings = SourceSettings(trees)
     bindings = open_bindings(settings)
+    # A server that everyone reaches directly needs no browser to be led astray.
     unchecked = [] if bindings else unchecked_origins(settings, framework_checks=framework_checks)
     return SourceConfiguration(
         bindings=tuple(bindings),

@@ -45,10 +45,12 @@ if TYPE_CHECKING:
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call a built-in or a pure function of the standard library; UNKNOWN for any other."""
+    # A table of names, not the functions themselves: nothing that a source mentions is ever called by chance.
     function = BUILTINS.get(name)
     if function is None:
         return UNKNOWN
     try:
+        # Wrong arguments raise here as they would there; then the value is unknown, and the run goes on.
         result = function(*args, **kwargs)
     except Exception:
         return UNKNOWN
@@ -68,6 +70,7 @@ def _as_set(value: Any = ()) -> Any:
     """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
+    # What cannot be compared may be equal, so nothing is dropped from a set of such values.
     plain = [item for item in made if isinstance(item, (str, int, float))]
     if len(plain) != len(made) or len(set(plain)) == len(plain):
         return made
@@ -93,6 +96,7 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
             items = items_of(value)
             pairs = [item for item in items or () if isinstance(item, tuple) and len(item) == 2]
             made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
+            # Left out, not guessed: an open dictionary says that there may be more keys.
             made.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
             if doubtful_positions(value):
                 made.doubtful |= set(made)
@@ -132,6 +136,7 @@ def _zip(*values: Any, **_: Any) -> Any:
     lists = [items_of(value) for value in values]
     if any(items is None for items in lists):
         return UNKNOWN
+    # `strict=False`, as in the source: what is longer is cut off there, too.
     made = SourceList(zip(*(items or [] for items in lists), strict=False))
     for value in values:
         made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
@@ -151,6 +156,7 @@ def _truth(value: Any = False) -> Any:
 def _number(kind: Any) -> Any:
     def convert(value: Any = 0) -> Any:
         value = unwrapped(value)
+        # `int` of a long text takes quadratic time.
         return kind(value) if isinstance(value, (str, int, float)) and len(str(value)) < 100 else UNKNOWN
 
     return convert
@@ -168,6 +174,7 @@ def _all_of(decisive: bool) -> Any:
         items = items_of(value)
         doubtful = doubtful_positions(value)
         known = [truth(item) for item in items or ()]
+        # One certain item decides, whatever is unknown about the others.
         if any(outcome is decisive for index, outcome in enumerate(known) if index not in doubtful):
             return decisive
         is_unsure = None in known or decisive in known or extent_of(value) is not EXACT
@@ -200,6 +207,7 @@ def _dumps(value: Any, **options: Any) -> Any:
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
     indent = options.get("indent") or 0
+    # Indentation multiplies with depth: a short value could become a text of gigabytes.
     if indent > 16 or not is_known(value) or not is_short(value, indent) or not is_certain(value):
         return UNKNOWN
     return json.dumps(value, **options)
@@ -218,6 +226,7 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     if not isinstance(value, (SourceDict, SourceList)):
         return value
     done = {} if done is None else done
+    # A value may contain itself, or the same part a thousand times.
     if depth > 40 or id(value) in done or len(done) > MOST_VALUES_KNOWN:
         return done.get(id(value), UNKNOWN)
     made = done[id(value)] = _shallow(value)
@@ -310,6 +319,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
             return UNKNOWN
     elif not all(isinstance(argument, (*PLAIN, tuple)) for argument in args):
         return UNKNOWN
+    # These methods make long texts of short ones, so the length is checked before and not after.
     widest = max((argument for argument in args if isinstance(argument, int)), default=8)
     if name in ("zfill", "expandtabs") and widest > 1000:
         return UNKNOWN
@@ -332,6 +342,7 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
     from string import Formatter
 
+    # `{value!r}` shows the name of a member, which depends on the version of Python.
     if "!" in text and any(isinstance(value, EnumMember) for value in (*args, *kwargs.values())):
         return UNKNOWN
     args, kwargs = [displayed(value) for value in args], {key: displayed(value) for key, value in kwargs.items()}
@@ -340,6 +351,7 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return UNKNOWN
     try:
         for _, field, spec, _ in Formatter().parse(text):
+            # A field may read attributes, and through them all that Python has loaded.
             if "{" in (spec or "") or any(mark in (field or "") for mark in ".["):
                 return UNKNOWN
         return text.format(*args, **kwargs)
@@ -363,6 +375,7 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
             return _value_of_key(run, value, name, key, default)
         if name == "setdefault":
             value[key] = default
+        # The missing key of an open dictionary may be one of those that are not known.
         return default if complete or name == "setdefault" else UNKNOWN
     if name == "copy":
         return value.copy()
@@ -385,6 +398,7 @@ def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, 
     """The value of a key, joined with the default if the key is doubtful."""
     found = value[key]
     if isinstance(value, SourceDict) and key in value.doubtful:
+        # Both are possible: the value if the key is there, else the default.
         found = join(run, found, default)
         if name != "get":
             value.doubtful.discard(key)
@@ -399,11 +413,13 @@ _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    # The places of items in the source are kept by position, which is about to change.
     if isinstance(value, SourceList) and name in _MOVING:
         value.nodes = []
         if value.doubtful or value.unordered:
             return _move_in_doubt(value, name, args)
     if name in ("append", "add") and args and len(value) < 50_000:
+        # `add` is that of a set, which is a list here.
         if name == "append" or not any(args[0] is item or _are_equal(args[0], item) for item in value):
             value.append(args[0])
     elif name in ("extend", "update") and args:
