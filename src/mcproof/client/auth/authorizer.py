@@ -392,6 +392,7 @@ class LogOut(NamedTuple):
 
 
 async def _log_in(server: UrlEndpoint, options: ConnectOptions) -> AccessToken:
+    # Put in place before the connection, which would otherwise send the token that is to be replaced.
     authorizer = OAuthAuthorizer(server.url, server.access, is_new=True)
     use_authorizer(server.url, server.access, authorizer)
     try:

@@ -244,6 +244,7 @@ def _write(name: str, url: str, members: dict[str, Any]) -> None:
 
 def delete_token(url: str) -> bool:
     """Delete the token for a server, and what the user has confirmed for it; whether there was a token."""
+    # What was confirmed for a login goes with it, so that the next one asks again.
     _delete(_consent_file(url))
     return _delete(token_file(url))
 
@@ -275,6 +276,7 @@ def stored_tokens() -> list[tuple[str, AccessToken]]:
 
 def _read(name: str) -> dict[str, Any] | None:
     try:
+        # Not through a link: whoever can place one could have another file sent as a token.
         descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         return None

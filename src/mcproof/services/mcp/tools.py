@@ -68,6 +68,7 @@ def document_schema(name: str, entry: str | None = None, *, without: tuple[str, 
     shipped = _shipped(name)
     root = shipped if entry is None else shipped["$defs"][entry]
     schema: dict[str, Any] = _inlined(root, shipped.get("$defs", {}), frozenset(without))
+    # Names and definitions of the shipped file, which mean nothing in a tool.
     for key in ("$schema", "$id", "$defs", "title"):
         schema.pop(key, None)
     schema["properties"]["page"] = _PAGE
@@ -232,6 +233,7 @@ async def complete(_: Context, params: types.CompleteRequestParams) -> types.Com
     if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri == f"{PREFIX}{{id}}":
         typed = params.argument.value.lower()
         values = [rule.id for rule in all_rules() if rule.id.lower().startswith(typed)]
+    # The protocol allows no more in one response.
     shown = values[:_MOST_COMPLETIONS]
     return types.CompleteResult(
         completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))

@@ -109,6 +109,7 @@ def _changes(row: Row[Any], values: dict[str, Any]) -> Iterator[str]:
 def _update_firing(connection: Connection, server: int, record: RunRecord) -> None:
     """Replace the rules that fire, of those that ran."""
     if record.rules:
+        # Rule by rule: what did not run this time keeps its state.
         gone = delete(FIRING).where(FIRING.c.server_id == server, FIRING.c.rule == bindparam("of_rule"))
         connection.execute(gone, [{"of_rule": rule} for rule in record.rules])
     ran = set(record.rules)
@@ -329,10 +330,12 @@ def _page(database: Database, wanted: ServerFilter, size: int) -> ServerPage:
     order = (column.desc(), SERVERS.c.id.desc()) if is_descending else (column, SERVERS.c.id)
     with database.reading() as connection:
         query = narrowed(connection, query, wanted)
+        # One more than the page has, to see whether there is another.
         rows = connection.execute(query.order_by(*order).limit(size + 1)).all()
     cursor = ""
     if len(rows) > size:
         last = rows[size - 1]._mapping
+        # With the order, as a cursor of one list must not be read as one of another.
         cursor = urlsafe_b64encode(json.dumps([wanted.sort, last["_value"], last["id"]]).encode()).decode()
     return ServerPage([_listed(row) for row in rows[:size]], cursor)
 
@@ -401,6 +404,7 @@ def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) ->
     is_value = _is_number(value) if isinstance(column.type, Integer) else isinstance(value, str)
     if sort != wanted.sort or not is_value or not _is_number(last):
         raise UsageError("the cursor is not one of this list")
+    # The id breaks ties: thousands of servers have the same score.
     place = tuple_(column, SERVERS.c.id)
     return place < (value, last) if is_descending else place > (value, last)
 

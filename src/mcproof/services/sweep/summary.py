@@ -198,6 +198,7 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
             if target < former.example:
                 former = former._replace(example=target, message=row["message"][:_LONGEST_SAMPLE])
             failures[which] = former._replace(targets=former.targets + 1)
+            # More than are named, as rows come in the order of their ends and names are shown in theirs.
             if outcome == "crashed" and len(crashed) < 10 * MOST_NAMED:
                 crashed.append(target)
             continue
@@ -219,6 +220,7 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
     frequent.sort(key=lambda rule: (-rule.targets, -rule.findings, rule.rule))
     return SweepSummary(
         targets=total,
+        # Also those that did not occur, so that the document has the same members for every sweep.
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
         grades={letter: grades[letter] for letter in LETTERS},
         ungraded=outcomes[CHECKED] - graded,
@@ -259,6 +261,7 @@ class _Least:
 
     def add(self, value: Any) -> None:
         self._values.append(value)
+        # Cut now and then: a sweep may have a million rows, and few of them are shown.
         if len(self._values) >= 2 * self._most + 100:
             self._values = self.sorted()
 
@@ -433,6 +436,7 @@ class SweepProgress:
 def progress_text(tally: Tally, total: int | None, seconds: float) -> str:
     """Return the line: how many are done, how fast, how long it will take, and how many failed."""
     done = tally.done + tally.skipped
+    # Of this run only: what an earlier one has done would make it look fast.
     rate = tally.done / seconds if seconds > 0 else 0.0
     parts = [f"{done:,}" if total is None else f"{done:,}/{total:,}"]
     parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")

@@ -53,10 +53,12 @@ class Metrics:
         self._statuses[status] = self._statuses.get(status, 0) + 1
         self._seconds += seconds
         for bound in self._buckets:
+            # Cumulative, as Prometheus defines a histogram.
             self._buckets[bound] += seconds <= bound
 
     def increase(self, name: str, **labels: str) -> None:
         """Count something under labels; a name ends with `_total`."""
+        # Labels are words of ours, so nothing in them needs escaping; the threads of checks count here too.
         words = ",".join(f'{label}="{value}"' for label, value in labels.items())
         with self._lock:
             counts = self._counters.setdefault(name, {})

@@ -84,6 +84,7 @@ def _filter(request: Request) -> ServerFilter:
     """The filter of a list, from the query."""
     asked = request.query_params
     return ServerFilter(
+        # Cropped and not refused: an address that somebody has edited still shows a list.
         search=asked.get("q", "")[:500],
         grade=asked.get("grade", "").upper()[:1],
         verdict=asked.get("verdict", "")[:10],
@@ -221,6 +222,7 @@ async def _changes(request: Request, old: str | None, new: str | None) -> Markup
     if not old or not new:
         return None
     database: Database = request.app.state.database
+    # Loaded only if a worker has to compare them: what it found before is kept.
     catalogs = lambda: (stored_catalog(database, old), stored_catalog(database, new))  # noqa: E731
     return await _part(request, "changes", (old, new), catalogs)
 
@@ -276,6 +278,7 @@ async def run_page(request: Request, uid: str) -> Response:
     if outcome.problem:
         raise HTTPException(outcome.status, f"the report cannot be shown: {outcome.problem}")
     headers = {"content-security-policy": f"{content_policy('report.css', 'report.js')}; frame-ancestors 'none'"}
+    # A page of one piece is sent whole, which a cache can keep; larger ones go in pieces.
     first, *others = islice(pieces(outcome.data), 2)
     if not others or not others[0]:
         return HTMLResponse(first, headers=headers)

@@ -77,6 +77,7 @@ async def record(request: Request, name: str) -> JSONResponse:
     token = token_of(request)
     if not token.permits_server(name):
         raise HTTPException(403, f"the token `{token.name}` is not for this server")
+    # Names are in addresses and on pages, where what cannot be seen passes for another name.
     if not name.strip() or len(name) > LONGEST or not name.isprintable():
         raise HTTPException(422, f"the name of a server has 1 to {LONGEST} printable characters")
     reader: StoreReader = request.app.state.reader
@@ -190,6 +191,7 @@ def _database(request: Request) -> Database:
 def tagged(request: Request, document: Any, *, seconds: int = 0) -> Response:
     """Return a JSON document with an ETag, or 304 if the client has it already."""
     response = JSONResponse(document)
+    # Of the body, so that the tag changes exactly with what the client would get.
     tag = f'"{sha256(response.body).hexdigest()[:32]}"'
     headers = {"etag": tag, "cache-control": f"public, max-age={seconds}" if seconds else "no-cache"}
     if tag in (part.strip() for part in request.headers.get("if-none-match", "").split(",")):
@@ -256,6 +258,7 @@ def findings(
     found = list_findings(_database(request), uid, after=after, size=limit)
     if found is None:
         raise HTTPException(404, "there is no such run")
+    # A full page may be the last one: then the next is empty, and nothing had to be counted.
     following = found[-1].number if len(found) == limit else None
     return tagged(request, {"findings": [each._asdict() for each in found], "next": following})
 
@@ -293,6 +296,7 @@ async def check(request: Request, command: str) -> Response:
             job = api_job(command, body, url_guard(request))
     except RefusedAddressError as error:
         raise HTTPException(422, error.message) from None
+    # Who sends a catalog has it already; a report on a server gets a link to pass on.
     visit = start_visit(request, job, is_kept=bool(job.url))
     outcome = await visit.finished()
     if outcome.failure:

@@ -93,6 +93,7 @@ _SPREAD = 20
 
 def spread_of(name: str, every: int) -> int:
     """Return by how many seconds the runs of an entry are delayed: always the same for one name."""
+    # By the name and not at random, so that a restart does not move the runs.
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]) % (every // _SPREAD + 1)
 
 
@@ -136,6 +137,7 @@ class WatchSchedule:
         return min((due for name, due in self._due.items() if name not in self._running), default=None)
 
     def _pause(self, entry: WatchEntry, failures: int) -> int:
+        # One failure is a hiccup: the server is looked at again soon, and nothing is reported yet.
         if 0 < failures < FAILURES_TO_BE_GONE:
             return min(entry.every, RECHECK_SECONDS)
         return entry.every + spread_of(entry.name, entry.every)
@@ -372,6 +374,7 @@ class WebhookQueue:
             self._count("delivered")
             message = f"{delivery.watch}: event {delivery.id} delivered"
             self._log.write("webhook.delivered", message, **_fields(delivery))
+        # How a receiver unsubscribes, by Standard Webhooks.
         elif status == _GONE:
             await self._drop(delivery, "the receiver does not want events any more (410)")
         else:
