@@ -96,14 +96,15 @@ def report_findings(
     *,
     lines: bool = False,
     identities: bool = False,
+    positions: bool = True,
     edits: Mapping[int, FileEdit] | None = None,
 ) -> list[ReportedFinding]:
-    """Return every finding with its location, in the order of the file.
+    """Return every finding with its location, in the order of the file; without `positions`, as they were found.
 
     Snippets and the numbers of shared findings (`lines`), fingerprints (`identities`) and fixes as `edits` of the file
     (see `proven_edits`) are optional: not every format needs them, and they take longer than everything else.
     """
-    places = _places_in_document if catalog.source is None else _places_in_source
+    places = _places_in_source if catalog.source is not None else _places_in_document if positions else _only_files
     identity_of = fingerprints(findings) if identities else None
     twins = number_twins(findings) if lines else {}
     reported = []
@@ -167,6 +168,11 @@ def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: boo
         else:
             end = None if snippet is None else column + max(1, snippet.end - snippet.start)
             yield at, FindingLocation(catalog.name, line, column, end), snippet
+
+
+def _only_files(catalog: Catalog, findings: list[Finding], **_: bool) -> Iterator[_Place]:
+    """Only the file of each finding."""
+    return ((at, FindingLocation(catalog.name, None, None, None), None) for at in range(len(findings)))
 
 
 def _places_in_source(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:

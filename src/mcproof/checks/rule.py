@@ -9,7 +9,7 @@ Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -312,6 +312,7 @@ def rule(
     def register(check: Check[S]) -> Check[S]:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
+        _in_order.cache_clear()
         _RULES[id] = Rule(
             check,
             subject=subject,
@@ -346,6 +347,7 @@ def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
     return [rule for rule in found if rule.traits.in_lint] if in_lint else found
 
 
+@cache  # a sweep asks for each of thousands of targets; forgotten when a rule is registered
 def _in_order(ruleset: str) -> list[Rule]:
     """The imported rules of a ruleset: in the order that its package states, else of their ids or of definition."""
     rules = [rule for rule in _RULES.values() if rule.ruleset == ruleset]

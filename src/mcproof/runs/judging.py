@@ -153,6 +153,7 @@ def check_catalog(
         found.suppressions if suppressed_any else None,
         lines=detail.lines,
         identities=detail.identities,
+        positions=detail.positions,
         edits=proven_edits(catalog, found.findings) if detail.identities else None,
     )
     grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)

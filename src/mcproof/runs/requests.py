@@ -115,6 +115,8 @@ class Detail(NamedTuple):
     """Fingerprints, and fixes as text edits."""
     scores: bool = False
     """The grade, the token cost and the description scores."""
+    positions: bool = True
+    """Where findings are in a document; a sweep only counts them."""
 
 
 class GivenArguments(NamedTuple):

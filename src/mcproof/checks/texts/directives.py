@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.checks.texts.markup import secret_path
+from mcproof.checks.texts.markup import secret_path, secret_paths
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from mcproof.checks.texts.model_texts import ModelText, ModelTexts
 
@@ -36,6 +36,7 @@ _KEY_PATH = r"(?:[~.]?[\w$-]*[/\\.])[^\s\"'`,;()<>]+|\bid_(?:rsa|ed25519)\b"
 _ADDRESS = r"(?i)\b[a-z]{2,6}://[^\s\"'`<>)\]]+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}|\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _NAME_BYTES = bytes(code if (chr(code).isalnum() and code < 128) or code in b"_-" else 32 for code in range(256))
 """Maps everything that is not part of a name to spaces."""
+_SIGNS = ("@", "://", "www.", "ignor", "disregard", "forget", "overrid", "bypass")
 _SIGN = r"@\w|://|www\.|ignor|disregard|forget|overrid|bypass"
 """Of these a text has one that names an address or an override."""
 
@@ -62,11 +63,10 @@ def directives(texts: ModelTexts) -> list[Directive]:
 
 def _directives(texts: ModelTexts) -> list[Directive]:
     names = names_of(texts)
-    # A search in all texts at once is cheap, and most servers name no secret and no address.
-    may_name = _may_name(texts.joined)
+    telling = _telling(texts)
     found: dict[tuple[str, str], Directive] = {}
     for text in texts.distinct:
-        for kind, sentence, about in directives_in(text, names, may_name=may_name):
+        for kind, sentence, about in _directives_in(text, _tools_in(text, names), may_name=text in telling):
             # A tool that speaks of itself speaks of no other tool.
             uses = [use for use in texts.uses(text) if kind != TAMPERS or use.item.name != about]
             if uses:
@@ -79,19 +79,28 @@ def names_of(texts: ModelTexts) -> frozenset[str]:
     return texts.analysis("names", lambda texts: frozenset(tool.name for tool in texts.catalog.tools if tool.name))
 
 
-def directives_in(
-    text: str, names: frozenset[str] = frozenset(), *, may_name: bool = True
-) -> Iterator[tuple[str, str, str]]:
-    """The directives of a text: kind, sentence and what it names.
+def _telling(texts: ModelTexts) -> set[str]:
+    """The texts that may name an address, a path of secrets or an override; most servers have none."""
+    joined = texts.joined.lower()
+    if len(joined) != len(texts.joined):  # a few letters become two in lower case
+        return set(filter(_may_name, texts.distinct))
+    found = list(secret_paths(joined))
+    for sign in _SIGNS:
+        at = joined.find(sign)
+        while at >= 0:
+            found.append(at)
+            at = joined.find(sign, at + 1)
+    return set(filter(_may_name, map(texts.text_at, found)))
 
-    `names` are those of the tools that a model sees. `may_name` is false if it is known that the text has no address,
-    no path of secrets and no override.
-    """
-    if text.isascii() and len(text) < _SHORTEST:
-        return
-    may_name = may_name and _may_name(text)
-    others = _tools_in(text, names)
-    if not may_name and not others:
+
+def directives_in(text: str, names: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, str]]:
+    """The directives of a text: kind, sentence and what it names. `names` are those of the tools that a model sees."""
+    return _directives_in(text, _tools_in(text, names), may_name=_may_name(text))
+
+
+def _directives_in(text: str, others: Collection[str], *, may_name: bool) -> Iterator[tuple[str, str, str]]:
+    """The same for a text of which it is known which tools it names, and whether it may name anything else."""
+    if not (may_name or others) or (text.isascii() and len(text) < _SHORTEST):
         return
     # Here, since many servers have no text that gets so far.
     from mcproof.checks.texts.suspicion import model, sentences
@@ -102,9 +111,11 @@ def directives_in(
                 yield kind, sentence, about
 
 
-def _named_in(sentence: str, names: frozenset[str], *, may_name: bool) -> Iterator[tuple[str, str]]:
+def _named_in(sentence: str, others: Collection[str], *, may_name: bool) -> Iterator[tuple[str, str]]:
     """What a sentence names, by kind, if it has words that tell what is to be done with it."""
-    other = next((word for word in _words(sentence) if word in names and _is_tool(word, sentence)), "") if names else ""
+    other = ""
+    if any(name in sentence for name in others):
+        other = next((word for word in _words(sentence) if word in others and _is_tool(word, sentence)), "")
     if not other and not (may_name and _may_name(sentence)):
         return
     from mcproof.checks.texts.suspicion import model, words_in
@@ -128,10 +139,12 @@ def _may_name(text: str) -> bool:
     return re.search(_SIGN, lowered) is not None or secret_path(lowered)
 
 
-def _tools_in(text: str, names: frozenset[str]) -> frozenset[str]:
+def _tools_in(text: str, names: frozenset[str]) -> Collection[str]:
     """The tools that a text names; a name by itself tells a model nothing."""
-    named = names.intersection(_words(text)) if names else names
-    return frozenset(name for name in named if name != text and _is_tool(name, text)) if named else named
+    if not names or (text.isascii() and len(text) < _SHORTEST):
+        return ()
+    named = names.intersection(_words(text))
+    return [name for name in named if name != text and _is_tool(name, text)] if named else ()
 
 
 def _words(text: str) -> list[str]:

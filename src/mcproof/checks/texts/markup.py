@@ -202,9 +202,15 @@ _FILE_NAME_PARTS = (
 
 def secret_path(lowered: str) -> bool:
     """Whether a text in lower case has a path of keys, credentials or settings."""
-    return bool(
-        # Searches for fixed strings are fast, and most texts have none: docs/decisions/0050-texts-in-one-pass.md.
-        ("." in lowered and re.search(_DOTTED_PATH, lowered))
-        or ("/" in lowered and re.search(_ABSOLUTE_PATH, lowered))
-        or (any(part in lowered for part in _FILE_NAME_PARTS) and re.search(_FILE_NAME, lowered))
-    )
+    return next(secret_paths(lowered), None) is not None
+
+
+def secret_paths(lowered: str) -> Iterator[int]:
+    """Where such paths are in a text in lower case."""
+    # Searches for fixed strings are fast, and most texts have none: docs/decisions/0050-texts-in-one-pass.md.
+    if "." in lowered:
+        yield from (match.start() for match in re.finditer(_DOTTED_PATH, lowered))
+    if "/" in lowered:
+        yield from (match.start() for match in re.finditer(_ABSOLUTE_PATH, lowered))
+    if any(part in lowered for part in _FILE_NAME_PARTS):
+        yield from (match.start() for match in re.finditer(_FILE_NAME, lowered))

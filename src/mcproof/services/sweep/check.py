@@ -99,7 +99,7 @@ class _Work:
         request, start = min(plan.limit, MOST_SECONDS_OF_REQUEST), min(plan.limit, MOST_SECONDS_OF_START)
         self._selection = TargetSelection(timeout=request, start_timeout=start)
         # A report for the store is valid only with all parts of its findings.
-        self._detail = Detail(lines=plan.records, identities=plan.records, scores=True)
+        self._detail = Detail(lines=plan.records, identities=plan.records, scores=True, positions=plan.records)
         # A small catalog, as if from a live server, imports and builds what every target needs, and names the rules.
         catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
         live = Input("warm-up.json", server=CommandEndpoint(("warm-up",), {}), catalog=catalog)
