@@ -94,10 +94,13 @@ def test_resources_templates_and_prompts(tmp_path: Path) -> None:
         ("false", []),
         ("process.env.TOOLS", ["moor?"]),
         ("process.argv.includes('--tools')", ["moor?"]),
-        ("(process.env.TOOLS || 'on') === 'on'", ["moor?"]),
+        ("(process.env.TOOLS || 'on') === 'on'", ["moor"]),
+        ("!process.env.READ_ONLY", ["moor"]),
+        ("!process.env.HIDDEN?.split(',').map((word) => word.trim()).includes('moor')", ["moor"]),
+        ("!process.argv.includes('--read-only')", ["moor"]),
     ],
 )
-def test_a_tool_behind_a_flag_is_conditional(tmp_path: Path, condition: str, expected: list[str]) -> None:
+def test_a_tool_that_only_a_flag_adds_is_conditional(tmp_path: Path, condition: str, expected: list[str]) -> None:
     assert names(served(tmp_path, f'if ({condition}) {{ server.tool("moor", {RUN}); }}')) == expected
 
 

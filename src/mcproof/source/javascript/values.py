@@ -62,13 +62,23 @@ ABSENT = Absent()
 """An option of an unknown item or member: that it is not there."""
 
 
-def maybe(value: Value, reason: str) -> Unknown:
-    """An item or a member that may be missing."""
+def maybe(value: Value, reason: str, *, by_default: bool = False) -> Unknown:
+    """An item or a member that may be missing; `by_default` says that it is there by default."""
     if isinstance(value, Unknown):
         if may_lack(value):
-            return value
-        return Unknown(value.reason, (*(value.options or (value,)), ABSENT), value.is_default)
-    return Unknown(reason, (value, ABSENT))
+            return value if by_default or not value.is_default else value._replace(is_default=False)
+        return Unknown(value.reason, (*(value.options or (value,)), ABSENT), by_default)
+    return Unknown(reason, (value, ABSENT), by_default)
+
+
+def like(value: Value, item: Value) -> Value:
+    """What is made of an item, which may be missing if that item may be."""
+    return maybe(value, item.reason, by_default=item.is_default) if may_lack(item) else value
+
+
+def may_be_missing(value: Value) -> bool:
+    """Whether an item or a member is not known to be there by default."""
+    return isinstance(value, Unknown) and not (value.is_default and value.options[0] is not ABSENT)
 
 
 def may_lack(item: Value) -> bool:
@@ -81,7 +91,7 @@ def present(item: Value) -> Value:
     if not may_lack(item):
         return item
     rest = tuple(option for option in item.options if option is not ABSENT)
-    return rest[0] if len(rest) == 1 and not item.is_default else Unknown(item.reason, rest, item.is_default)
+    return rest[0] if len(rest) == 1 else Unknown(item.reason, rest)
 
 
 class JsArray:

@@ -9,7 +9,7 @@ from mcproof.source.javascript.interp.builtins import argument
 from mcproof.source.javascript.interp.interpreter import default_of
 from mcproof.source.javascript.interp.members import call_value, get_member, items_of, keys_of
 from mcproof.source.javascript.syntax import children_of
-from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsObject, JsPromise, Library, Unknown
+from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsObject, JsPromise, Library, Unknown, may_be_missing
 from mcproof.source.javascript.zod.methods import zod_member
 from mcproof.source.javascript.zod.schema import ZodSchema
 
@@ -86,7 +86,7 @@ def register_members(host: McpHost, server: ServerValue, tools: Value, place: Pl
         if "inputSchema" not in members:  # a tool as those of the AI SDK
             members["inputSchema"] = get_member(host.run, tool, "parameters")
         item = add(host, server, "tools", {"name": key, **members}, place, literal=tool)
-        item.is_conditional = isinstance(name, Unknown)
+        item.is_conditional = may_be_missing(name)
 
 
 def add(
@@ -231,7 +231,7 @@ def _add_each(host: McpHost, server: ServerValue, given: list[Value], place: Pla
         before = len(server.items)
         _add_tool(host, server, [present], place)
         for added in server.items[before:]:
-            added.is_conditional = isinstance(item, Unknown)
+            added.is_conditional = added.is_conditional or may_be_missing(item)
     return UNDEFINED
 
 
@@ -414,11 +414,12 @@ def listed_items(host: McpHost, server: ServerValue) -> tuple[list[RegisteredIte
             options = (
                 [option for option in value.options if option is not ABSENT] if isinstance(value, Unknown) else [value]
             )
-            for option in options or [value]:
+            options = options or [value]
+            for option in options:
                 literal = default_of(option)
                 item = _listed(host, server, kind, literal, place)
                 item.doubts = doubts
-                item.is_conditional = isinstance(value, Unknown)
+                item.is_conditional = may_be_missing(value) or option is not options[0]
                 items.append(item)
     return items, incomplete
 

@@ -7,7 +7,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.interp.builtins import METHODS, argument, method
-from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, either
+from mcproof.source.javascript.interp.interpreter import MOST_ITEMS, default_of, either
 from mcproof.source.javascript.interp.members import call_value, items_of
 from mcproof.source.javascript.interp.operators import (
     joined,
@@ -21,6 +21,7 @@ from mcproof.source.javascript.values import (
     JsArray,
     JsObject,
     Unknown,
+    like,
     may_lack,
     maybe,
     present,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def _calls(run: Interpreter, function: Value, item: Value, index: int, array: JsArray) -> Value:
     result = call_value(run, function, UNDEFINED, [present(item), index, array], None)
-    return maybe(result, item.reason) if may_lack(item) else result
+    return like(result, item)
 
 
 # Arrays
@@ -57,7 +58,7 @@ def _for_each(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
             side = lambda item=item, number=number: _nothing(  # noqa: E731
                 call_value(run, function, UNDEFINED, [present(item), number, this], None)
             )
-            run.alternatives(id(item), item, [side, lambda: None], None)
+            run.alternatives(id(item), item, [side, lambda: None], 0 if item.is_default else None)
         else:
             call_value(run, function, UNDEFINED, [item, number, this], None)
     if this.is_open:
@@ -84,7 +85,8 @@ def _filter(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
         if holds:
             items.append(item)
         elif holds is None:
-            items.append(maybe(item, result.reason if isinstance(result, Unknown) else "a filter is not settled"))
+            reason = result.reason if isinstance(result, Unknown) else "a filter is not settled"
+            items.append(maybe(item, reason, by_default=truth(default_of(result)) is True))
     return JsArray(items, is_open=this.is_open)
 
 
@@ -140,10 +142,12 @@ def _includes(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
     unsettled = Unknown("the items of a list are not known") if this.is_open else None
     for item in this.items:
         equal = strictly_equal(present(item), argument(given, 0))
-        if equal is True and not may_lack(item):
-            return True
+        if equal is True and may_lack(item):
+            equal = Unknown(item.reason, (True,) if item.is_default else (), item.is_default)
+        if equal is True or (isinstance(equal, Unknown) and equal.is_default and equal.options[0] is True):
+            return equal
         if equal is not False:
-            unsettled = equal if isinstance(equal, Unknown) else Unknown("the items of a list are not known")
+            unsettled = equal
     return unsettled if unsettled is not None else False
 
 

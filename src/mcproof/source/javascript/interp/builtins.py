@@ -14,8 +14,8 @@ from mcproof.source.javascript.values import (
     JsPromise,
     JsRegExp,
     Unknown,
+    like,
     may_lack,
-    maybe,
     present,
 )
 
@@ -123,8 +123,5 @@ class Collection:
     def items(self) -> list[Value]:
         found = [(key, value) for key, value in self.entries.items()]
         if self.kind == "Set":
-            return [maybe(key, value.reason) if may_lack(value) else key for key, value in found]
-        return [
-            maybe(JsArray([key, present(value)]), value.reason) if may_lack(value) else JsArray([key, value])
-            for key, value in found
-        ]
+            return [like(key, value) for key, value in found]
+        return [like(JsArray([key, present(value)]), value) for key, value in found]

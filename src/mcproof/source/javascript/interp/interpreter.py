@@ -233,7 +233,8 @@ class Interpreter:
         for number, side in enumerate(sides):
             outer = self.context
             context = self.context = Context("branch", outer)
-            context.doubts.append((key, number))
+            if number != preferred:
+                context.doubts.append((key, number))
             self._journals.append({})
             try:
                 completion = side()
@@ -283,7 +284,8 @@ class Interpreter:
         while context is not None and context.kind not in kinds:
             context = context.parent
         if context is not None:
-            context.doubts.append((key, 1 - number))
+            if is_default is not False:
+                context.doubts.append((key, 1 - number))
             if completion.kind == "return":
                 context.returned.append((completion.value, is_default))
 
@@ -327,7 +329,7 @@ class Interpreter:
                 present = (container.items, container.is_open)
                 lists = [present if new is None else new[0] for new in written]
                 self.will_change(container)
-                container.items = _merged_items([items for items, _ in lists], reason)
+                container.items = _merged_items([items for items, _ in lists], reason, has_default=has_default)
                 container.is_open = any(is_open for _, is_open in lists) or len(container.items) >= MOST_MERGED
             else:
                 present = container.get(name, ABSENT)
@@ -343,17 +345,18 @@ MOST_MERGED = 3_000
 """How many items an array has at most after a branch: merging one that differs at its start may double it."""
 
 
-def _merged_items(lists: list[list[Value]], reason: str) -> list[Value]:
-    """The items of one of several lists: those at their common start for certain, the others perhaps."""
+def _merged_items(lists: list[list[Value]], reason: str, *, has_default: bool) -> list[Value]:
+    """The items of one of several lists, by default the first: those at their common start, and perhaps the others."""
     shortest = min(map(len, lists))
     first = lists[0]
     common = next((n for n in range(shortest) if not all(items[n] is first[n] for items in lists)), shortest)
     rest: dict[Any, Value] = {}
-    for items in lists:
+    for number, items in enumerate(lists):
+        by_default = has_default and not number
         for item in items[common:]:
             known = item.options if isinstance(item, Unknown) and item.options else (item,)
-            rest.setdefault(tuple(map(id, known)), item)
-    return (first[:common] + [maybe(item, reason) for item in rest.values()])[:MOST_MERGED]
+            rest.setdefault(tuple(map(id, known)), maybe(item, reason, by_default=by_default))
+    return (first[:common] + list(rest.values()))[:MOST_MERGED]
 
 
 def is_same(one: Value, other: Value) -> bool:

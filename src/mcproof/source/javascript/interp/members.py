@@ -20,6 +20,7 @@ from mcproof.source.javascript.values import (
     Library,
     Symbol,
     Unknown,
+    like,
     may_lack,
     maybe,
 )
@@ -190,9 +191,11 @@ def items_of(run: Interpreter, value: Value) -> tuple[list[Value], bool]:
                 items, _ = items_of(run, lists[0])
                 return items, True
             parts = [items_of(run, option) for option in lists]
-            reason = value.reason
+            default = value.options[0] if value.is_default else None
             return [
-                item if may_lack(item) else either([item, ABSENT], reason) for items, _ in parts for item in items
+                maybe(item, value.reason, by_default=option is default)
+                for option, (items, _) in zip(lists, parts, strict=True)
+                for item in items
             ], any(is_open for _, is_open in parts)
         return [], True
     if isinstance(value, JsObject):
@@ -217,7 +220,7 @@ def keys_of(value: Value) -> tuple[list[Value], bool]:
             if at is value or "constructor" not in at.members:
                 for name, member in at.members.items():
                     if name[:2] != "@@" and not (name == "prototype" and isinstance(at, JsFunction)):
-                        names.setdefault(name, maybe(name, member.reason) if may_lack(member) else name)
+                        names.setdefault(name, like(name, member))
             is_open = is_open or at.is_open
             at = at.proto
         return list(names.values()), is_open
@@ -308,6 +311,8 @@ def call_method(run: Interpreter, value: Value, name: str, given: list[Value], p
         ]
         if not options:
             pass_on(run, given)
+            if value.is_default:  # `process.env.TOOLS?.split(",")` is undefined by default
+                return Unknown(value.reason, (UNDEFINED,), is_default=True)
             return Unknown(value.reason)
         if len(options) == 1:
             result = call_method(run, options[0], name, given, place)

@@ -17,8 +17,9 @@ from mcproof.source.javascript.values import (
     JsObject,
     JsPromise,
     Unknown,
+    like,
+    may_be_missing,
     may_lack,
-    maybe,
     present,
 )
 
@@ -103,7 +104,7 @@ def collection(run: Interpreter, kind: str, source: Value) -> Value:
             continue
         if isinstance(key, Unknown) and not key.options:
             made.is_open = True
-        made.native.entries[key] = maybe(value, item.reason) if may_lack(item) else value
+        made.native.entries[key] = like(value, item)
     return made
 
 
@@ -142,8 +143,10 @@ def _collection_has(run: Interpreter, this: JsObject, given: list[Value]) -> Val
     key = argument(given, 0)
     if isinstance(key, Unknown):
         return Unknown(key.reason)
-    if key in this.native.entries and not may_lack(this.native.entries[key]):
-        return True
+    if key in this.native.entries:
+        entry = this.native.entries[key]
+        if not may_be_missing(entry):
+            return Unknown(entry.reason, (True,), is_default=True) if may_lack(entry) else True
     is_known = not this.is_open and key not in this.native.entries
     return False if is_known else Unknown("the content of a collection is not known")
 
@@ -167,10 +170,7 @@ def _collection_each(run: Interpreter, this: JsObject, given: list[Value]) -> Va
 
 def _collection_part(index: int) -> Method:
     def method(run: Interpreter, this: JsObject, given: list[Value]) -> Value:
-        items = [
-            maybe((key, value)[index], value.reason) if may_lack(value) else (key, value)[index]
-            for key, value in this.native.entries.items()
-        ]
+        items = [like((key, value)[index], value) for key, value in this.native.entries.items()]
         return JsArray(items, is_open=this.is_open)
 
     return method

@@ -408,7 +408,8 @@ def _for_in(module: Module, node: Node) -> Execute:
                 if may_lack(item):
                     outcome: list[tuple[bool, Completion | None]] = []
                     side = lambda item=item, outcome=outcome: _noted(outcome, one(scope, present(item)))  # noqa: E731
-                    completion = run.alternatives(key + number, item, [side, lambda: None], None)
+                    preferred = 0 if item.is_default else None
+                    completion = run.alternatives(key + number, item, [side, lambda: None], preferred)
                     goes_on = completion is None
                     if outcome and not outcome[0][0] and completion is None:
                         continue
