@@ -61,3 +61,66 @@ def test_each_server_of_a_folder_has_a_catalog(tmp_path: Path) -> None:
         name: [tool["name"] for tool in source.document["tools"]] for name, source in discover_servers(str(tmp_path))
     }
     assert found == {str(tmp_path / "weather"): ["weather"], str(tmp_path / "notes"): ["notes"]}
+
+
+def test_tmcp(tmp_path: Path) -> None:
+    text = """
+    import { McpServer } from "tmcp";
+    import { ValibotJsonSchemaAdapter } from "@tmcp/adapter-valibot";
+    import * as v from "valibot";
+    const server = new McpServer({ name: "harbour" }, { adapter: new ValibotJsonSchemaAdapter() }).withContext();
+    server.tool({ name: "moor", description: "Moors.", schema: v.object({ berth: v.string() }) }, async () => ({}));
+    server.template({ uri: "harbour://{berth}", name: "berth" }, async () => ({}));
+    """
+    source = project(tmp_path, {"index.js": text}, dependencies={"tmcp": "1.20.0", "valibot": "1.1.0"})
+    (tool,) = tools(source)
+    assert (tool["name"], tool["title"]) == ("moor", "Moors.")
+    assert "inputSchema" not in tool  # of a library that is not read
+    assert "/inputSchema" in source.tools[0].unknown
+    assert [template["uriTemplate"] for template in source.document["resourceTemplates"]] == ["harbour://{berth}"]
+
+
+def test_mcp_framework_serves_the_classes_in_its_folders(tmp_path: Path) -> None:
+    start = 'import { MCPServer } from "mcp-framework";\nnew MCPServer().start();\n'
+    tool = """
+import { MCPTool } from "mcp-framework";
+import { z } from "zod";
+const schema = z.object({ berth: z.string().describe("Where"), days: z.number().default(3).describe("How long") });
+export default class MoorTool extends MCPTool<typeof schema> {
+  name = "moor";
+  description = "Moors.";
+  schema = schema;
+}
+"""
+    files = {"src/index.ts": start, "src/tools/MoorTool.ts": tool, "src/other/Other.ts": tool.replace("moor", "other")}
+    source = project(tmp_path, files, bin="src/index.ts", dependencies={"mcp-framework": "^0.2.22"})
+    (found,) = tools(source)
+    assert found["inputSchema"] == {
+        "type": "object",
+        "properties": {
+            "berth": {"type": "string", "description": "Where"},
+            "days": {"type": "number", "description": "How long", "default": 3},
+        },
+        "required": ["berth", "days"],
+    }
+    assert source.locations["/tools/0/description"].line == 7
+
+
+def test_xmcp_serves_the_modules_in_its_folder(tmp_path: Path) -> None:
+    tool = """
+import { z } from "zod";
+export const schema = { berth: z.string().describe("Where") };
+export const metadata = { name: "moor", description: "Moors.", annotations: { readOnlyHint: false } };
+export default async function moor({ berth }) { return berth; }
+"""
+    files = {
+        "src/tools/moor.ts": tool,
+        "src/tools/cast-off.ts": "export default () => 'done';",
+        "src/tools/text.ts": "",
+    }
+    source = project(tmp_path, files, bin=None, dependencies={"xmcp": "^1.1.3", "zod": "^4.0.0"})
+    assert [(tool["name"], tool["description"]) for tool in tools(source)] == [
+        ("cast-off", "No description provided"),
+        ("moor", "Moors."),
+    ]
+    assert all("/inputSchema" in tool.unknown for tool in source.tools)

@@ -88,7 +88,7 @@ def test_random_bytes_are_an_error_with_a_place(tmp_path: Path) -> None:
     ("data", "said"),
     [
         (b"\xff\xfea\0", "is UTF-16, which is not read; save it as UTF-8"),
-        (b"const a = 1;\0", "contains a null byte, so it is not source text"),
+        (b"const a = 1;" + bytes(20), "contains null bytes, so it is not source text"),
         (b" " * ((8 << 20) + 1), "larger than 8 MB; skipped"),
     ],
 )

@@ -130,3 +130,7 @@ def test_a_tool_without_a_known_name_is_an_omission(tmp_path: Path) -> None:
         "the name of a tool is not known statically, so it is not checked"
     ]
     assert "tools" in source.incomplete_lists
+
+
+def test_a_null_byte_in_a_text_hides_nothing(tmp_path: Path) -> None:
+    assert names(served(tmp_path, f'const key = "a\0b";\nserver.tool("moor", {RUN});')) == ["moor"]

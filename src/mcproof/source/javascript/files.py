@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx")
 LARGEST_FILE = 8 << 20
 MOST_FILES = 20_000
+MOST_NULLS = 8
+"""How many null bytes a text may have at its start: some programs have them in strings, Node runs them."""
 LARGEST_PROJECT = 64 << 20
 """How much source is parsed in all."""
 LARGEST_DATA = 1 << 20
@@ -144,14 +146,14 @@ class ProjectFiles:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             self._problems.append(SourceProblem(shown, None, None, "is UTF-16, which is not read; save it as UTF-8"))
             return None
-        if b"\0" in data[:4096]:
-            self._problems.append(SourceProblem(shown, None, None, "contains a null byte, so it is not source text"))
+        if data.count(b"\0", 0, 4096) > MOST_NULLS:
+            self._problems.append(SourceProblem(shown, None, None, "contains null bytes, so it is not source text"))
             return None
         self._parsed += len(data)
         if self._parsed > LARGEST_PROJECT:
             self._problems.append(SourceProblem(shown, None, None, "the project is too large to read as a whole"))
             return None
-        source = SourceFile(path, shown, data.removeprefix(b"\xef\xbb\xbf"))
+        source = SourceFile(path, shown, data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b" "))
         if source.root.type == "ERROR":
             line, column = _first_error(source)
             self._problems.append(SourceProblem(shown, line, column, "not valid JavaScript or TypeScript"))

@@ -18,6 +18,7 @@ from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, Omissions, ServerGroup, assemble, group_names, without_duplicates
 from mcproof.source.javascript import files as project_files
 from mcproof.source.javascript.files import ProjectFiles
+from mcproof.source.javascript.frameworks.folders import load_modules
 from mcproof.source.javascript.frameworks.host import McpHost
 from mcproof.source.javascript.frameworks.registration import listed_items
 from mcproof.source.javascript.interp.classes import JsClass, construct
@@ -143,6 +144,8 @@ class _Source:
         for folder in self.files.packages():
             for path in self.files.entries(folder):
                 self._root(lambda path=path: self.run.modules.load(path))  # type: ignore[misc]
+            if self.files.version_of("xmcp", folder) is not None:
+                self._root(lambda folder=folder: load_modules(self.host, folder))  # type: ignore[misc]
             self._follow_unreached()
         if not self._serves():
             for path in self.files.source_files():
@@ -153,6 +156,8 @@ class _Source:
 
     def _follow_unreached(self) -> None:
         """Follow functions that unknown code may call, and those that register something and that nothing calls."""
+        while self.host.starts:
+            self._root(self.host.starts.pop(0))
         done = 0
         while self.host.callbacks and done < _MOST_UNREACHED:
             waiting = self.host.callbacks

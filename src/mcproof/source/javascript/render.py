@@ -91,7 +91,7 @@ class Writer:
         is_listed = "tools" in item.server.handlers
         if isinstance(value, JsObject) and not _is_shape(value, is_listed=is_listed):
             return self.write(value, pointer)
-        path = item.place[0].source.path if item.place is not None else ""
+        path = _path_of(item)
         emitter = self.versions.emitter(item.server.framework, item.server.package, path)
         rendered = SCHEMAS[name](value, emitter)
         if not isinstance(rendered, RenderedSchema):
@@ -202,6 +202,12 @@ def render(
     )
 
 
+def _path_of(item: RegisteredItem) -> str:
+    """The file whose package decides about versions: that of the item, else that of its server."""
+    place = item.place or item.server.place
+    return place[0].source.path if place is not None else ""
+
+
 def _add_arguments(raw: dict[str, Any], item: RegisteredItem, writer: Writer) -> None:
     """The arguments of a prompt, which the SDK takes from the shape of its schema."""
     schema = writer.schema(item, "inputSchema", item.given["argsSchema"])
@@ -240,7 +246,7 @@ def _complete_tool(raw: dict[str, Any], item: RegisteredItem, writer: Writer) ->
         if "inputSchema" in item.given or item.server.handlers.get("tools") is not None:
             writer.unknown.add("/inputSchema")
         else:
-            path = item.place[0].source.path if item.place is not None else ""
+            path = _path_of(item)
             emitter = writer.versions.emitter(item.server.framework, item.server.package, path)
             rendered = input_schema(UNDEFINED, emitter)
             raw["inputSchema"] = rendered.json if isinstance(rendered, RenderedSchema) else {"type": "object"}

@@ -117,7 +117,7 @@ def test_a_tool_without_an_output_schema_lists_none() -> None:
 
 
 def test_fastmcp_closes_objects_and_those_of_their_properties() -> None:
-    schema = listed(z.object({"a": z.object({"b": z.string()})}), framework="fastmcp", version=(4, 0, 0)).json
+    schema = listed(z.object({"a": z.object({"b": z.string()})}), framework="fastmcp", version=(4, 4, 0)).json
     assert schema["additionalProperties"] is False
     assert schema["properties"]["a"]["additionalProperties"] is False
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mcproof.source.javascript.frameworks import folders, registration, schemas
 from mcproof.source.javascript.frameworks import node as node_modules
-from mcproof.source.javascript.frameworks import registration, schemas
 from mcproof.source.javascript.frameworks.servers import ServerPart, ServerValue
 from mcproof.source.javascript.interp.builtins import argument
 from mcproof.source.javascript.interp.classes import JsClass
@@ -17,7 +17,7 @@ from mcproof.source.javascript.values import UNDEFINED, JsObject, JsPromise, Lib
 from mcproof.source.javascript.zod.emitters import NEWEST_CONVERTER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mcproof.source.javascript.files import ProjectFiles
     from mcproof.source.javascript.frameworks.servers import Place
@@ -46,6 +46,8 @@ class McpHost:
         self.files = files
         self.servers: list[ServerValue] = []
         self.versions = schemas.Versions(files)
+        self.starts: list[Callable[[], None]] = []
+        """What frameworks load when a server starts."""
         self.callbacks: dict[int, Value] = {}
         """Functions that unknown code may call."""
 
@@ -128,6 +130,10 @@ class McpHost:
     def method(self, value: Any, name: str, arguments: Sequence[Value], place: Place | None) -> Value:
         given = list(arguments)
         if isinstance(value, ServerValue):
+            kind = folders.CLASS_METHODS.get(name) if value.framework == "mcp-framework" else None
+            if kind is not None:
+                folders.add_class(self, value, kind, argument(given, 0))
+                return UNDEFINED
             return registration.call_server(self, value, name, given, place)
         if isinstance(value, ServerPart):
             return registration.call_part(self, value, name, given)
@@ -144,6 +150,9 @@ class McpHost:
         if isinstance(value, Library) and value.path:
             made = registration.create(self, value, given, place)
             if made is not None:
+                server = made.native
+                if isinstance(server, ServerValue) and server.framework == "mcp-framework" and place is not None:
+                    self.starts.append(lambda: folders.load_classes(self, server, place))
                 return made
         pass_on(self.run, given)
         return Unknown("what is created here is not known")

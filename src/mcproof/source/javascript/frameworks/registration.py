@@ -9,18 +9,32 @@ from mcproof.source.javascript.interp.builtins import argument
 from mcproof.source.javascript.interp.interpreter import default_of
 from mcproof.source.javascript.interp.members import call_value, get_member, items_of, keys_of
 from mcproof.source.javascript.syntax import children_of
-from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsObject, JsPromise, Library, Unknown, may_be_missing
+from mcproof.source.javascript.values import (
+    ABSENT,
+    UNDEFINED,
+    JsArray,
+    JsObject,
+    JsPromise,
+    Library,
+    Unknown,
+    may_be_missing,
+)
 from mcproof.source.javascript.zod.methods import zod_member
 from mcproof.source.javascript.zod.schema import ZodSchema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
     from mcproof.source.javascript.frameworks.host import McpHost
     from mcproof.source.javascript.frameworks.servers import Place
     from mcproof.source.javascript.values import Value
 
+    Register = Callable[[McpHost, ServerValue, list[Value], Place | None], Value]
+
 SERVER_CLASSES = {
+    ("tmcp", "McpServer"): "tmcp",
     ("", "McpServer"): "sdk",
     ("@modelcontextprotocol", "Server"): "lowlevel",
     ("fastmcp", "FastMCP"): "fastmcp",
@@ -72,17 +86,19 @@ def new_server(host: McpHost, framework: str, given: list[Value], place: Place |
     server.package = package
     host.servers.append(server)
     if framework in ("mastra", "mcp-use"):
-        register_members(host, server, get_member(host.run, first, "tools"), place)
+        registermembers_of(host, server, get_member(host.run, first, "tools"), place)
     return server
 
 
-def register_members(host: McpHost, server: ServerValue, tools: Value, place: Place | None) -> None:
+def registermembers_of(host: McpHost, server: ServerValue, tools: Value, place: Place | None) -> None:
     """Register the tools that are the members of an object."""
     names, _ = keys_of(tools)
     for name in names:
         key = name.options[0] if isinstance(name, Unknown) else name
         tool = default_of(get_member(host.run, tools, key))
-        members = _members(host, tool, ("description", "title", "inputSchema", "outputSchema", "annotations", "_meta"))
+        members = members_of(
+            host, tool, ("description", "title", "inputSchema", "outputSchema", "annotations", "_meta")
+        )
         if "inputSchema" not in members:  # a tool as those of the AI SDK
             members["inputSchema"] = get_member(host.run, tool, "parameters")
         item = add(host, server, "tools", {"name": key, **members}, place, literal=tool)
@@ -115,14 +131,15 @@ def member_places(value: JsObject) -> dict[str, Place]:
     found: dict[str, Place] = {}
     for module, node in value.sources:
         for child in children_of(node):
-            key = child.child_by_field_name("key") or child.child_by_field_name("name") or child
+            names = (child.child_by_field_name(field) for field in ("key", "name", "property"))
+            key = next((name for name in names if name is not None), child)
             text = module.source.text(key).strip("\"'")
             if text in value.members:
                 found.setdefault(text, (module, child))
     return found
 
 
-def _members(host: McpHost, value: Value, names: tuple[str, ...]) -> dict[str, Value]:
+def members_of(host: McpHost, value: Value, names: tuple[str, ...]) -> dict[str, Value]:
     """Some members of a value."""
     found = {name: get_member(host.run, value, name) for name in names}
     return {name: member for name, member in found.items() if member is not UNDEFINED}
@@ -192,7 +209,7 @@ def _is_text(value: Value, nodes: list[Node], number: int) -> bool:
 def _register_tool(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
     """`server.registerTool(name, config, function)`."""
     config = argument(given, 1)
-    fields = _members(
+    fields = members_of(
         host,
         config,
         ("title", "description", "inputSchema", "outputSchema", "annotations", "_meta", "icons", "execution"),
@@ -210,17 +227,27 @@ def _add_tool(host: McpHost, server: ServerValue, given: list[Value], place: Pla
     for tool in given[:1]:
         value = default_of(tool)
         names = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta", "icons")
-        fields = _members(host, value, names)
+        fields = members_of(host, value, names)
         for key in ("parameters", "schema", "input"):
             parameters = get_member(host.run, value, key)
             if parameters is not UNDEFINED and "inputSchema" not in fields:
                 fields["inputSchema"] = parameters
+        if server.framework == "tmcp" and not default_of(fields.get("title")):
+            fields["title"] = fields.get("description", UNDEFINED)
         add(host, server, "tools", fields, place, literal=value)
     return UNDEFINED
 
 
-def _add_each(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
-    """`server.addTools([…])`."""
+def _each(register: Register) -> Register:
+    """What registers the items of a list: `server.addTools([…])`."""
+
+    def register_each(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
+        return _add_each(host, server, given, place, register)
+
+    return register_each
+
+
+def _add_each(host: McpHost, server: ServerValue, given: list[Value], place: Place | None, register: Register) -> Value:
     items, _ = items_of(host.run, argument(given, 0))
     for item in items:
         present = (
@@ -229,7 +256,7 @@ def _add_each(host: McpHost, server: ServerValue, given: list[Value], place: Pla
             else item
         )
         before = len(server.items)
-        _add_tool(host, server, [present], place)
+        register(host, server, [present], place)
         for added in server.items[before:]:
             added.is_conditional = added.is_conditional or may_be_missing(item)
     return UNDEFINED
@@ -239,7 +266,7 @@ def _resource(host: McpHost, server: ServerValue, given: list[Value], place: Pla
     """`server.resource(name, uri or template, metadata?, function)`, and `registerResource`."""
     target = default_of(argument(given, 1))
     metadata = argument(given, 2) if not _is_function(argument(given, 2)) else UNDEFINED
-    fields = _members(host, metadata, ("title", "description", "mimeType", "annotations", "size", "_meta", "icons"))
+    fields = members_of(host, metadata, ("title", "description", "mimeType", "annotations", "size", "_meta", "icons"))
     fields["name"] = argument(given, 0)
     kind = "resources"
     if isinstance(target, JsObject) and isinstance(target.native, TemplateValue):
@@ -258,7 +285,7 @@ def _resource(host: McpHost, server: ServerValue, given: list[Value], place: Pla
 def _add_resource(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
     """`server.addResource({uri, name, …})` and `addResourceTemplate` of fastmcp."""
     value = default_of(argument(given, 0))
-    fields = _members(host, value, ("uri", "uriTemplate", "name", "title", "description", "mimeType", "annotations"))
+    fields = members_of(host, value, ("uri", "uriTemplate", "name", "title", "description", "mimeType", "annotations"))
     add(host, server, "templates" if "uriTemplate" in fields else "resources", fields, place, literal=value)
     return UNDEFINED
 
@@ -276,7 +303,7 @@ def _prompt(host: McpHost, server: ServerValue, given: list[Value], place: Place
                 any(key in plain.members for key in ("argsSchema", "title", "description"))
                 and not _is_shape(host, plain)
             ) or "argsSchema" in plain.members:
-                fields.update(_members(host, plain, ("title", "description", "argsSchema", "_meta", "icons")))
+                fields.update(members_of(host, plain, ("title", "description", "argsSchema", "_meta", "icons")))
                 literal = plain
             else:
                 fields["argsSchema"] = value
@@ -284,9 +311,15 @@ def _prompt(host: McpHost, server: ServerValue, given: list[Value], place: Place
 
 
 def _add_prompt(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
-    """`server.addPrompt({name, description, arguments})` of fastmcp."""
+    """`server.addPrompt({name, description, arguments})` of fastmcp, with a `schema` in tmcp."""
     value = default_of(argument(given, 0))
-    fields = _members(host, value, ("name", "title", "description", "arguments"))
+    fields = members_of(host, value, ("name", "title", "description", "arguments", "icons"))
+    if server.framework == "tmcp":
+        fields["argsSchema"] = get_member(host.run, value, "schema")
+        if not default_of(fields.get("title")):
+            fields["title"] = fields.get("description", UNDEFINED)
+        if fields["argsSchema"] is UNDEFINED:
+            fields["arguments"] = JsArray([])
     add(host, server, "prompts", fields, place, literal=value)
     return UNDEFINED
 
@@ -318,26 +351,52 @@ def _listed_kind(host: McpHost, request: Value, place: Place | None) -> str | No
     return None
 
 
-SERVER_METHODS = {
+def _add_template(host: McpHost, server: ServerValue, given: list[Value], place: Place | None) -> Value:
+    """`server.template({uri, name, …})` of tmcp."""
+    value = default_of(argument(given, 0))
+    fields = members_of(host, value, ("name", "title", "description", "mimeType", "icons"))
+    fields["uriTemplate"] = get_member(host.run, value, "uri")
+    add(host, server, "templates", fields, place, literal=value)
+    return UNDEFINED
+
+
+SERVER_METHODS: dict[str, Register] = {
     "tool": _tool,
     "registerTool": _register_tool,
     "addTool": _add_tool,
-    "addTools": _add_each,
+    "addTools": _each(_add_tool),
     "resource": _resource,
     "registerResource": _resource,
     "addResource": _add_resource,
     "addResourceTemplate": _add_resource,
+    "addResources": _each(_add_resource),
+    "addResourceTemplates": _each(_add_resource),
     "prompt": _prompt,
     "registerPrompt": _prompt,
     "addPrompt": _add_prompt,
+    "addPrompts": _each(_add_prompt),
     "setRequestHandler": _set_handler,
 }
+OWN_METHODS: dict[str, dict[str, Register]] = {
+    "tmcp": {
+        "tool": _add_tool,
+        "tools": _each(_add_tool),
+        "resource": _add_resource,
+        "resources": _each(_add_resource),
+        "template": _add_template,
+        "templates": _each(_add_template),
+        "prompt": _add_prompt,
+        "prompts": _each(_add_prompt),
+        "withContext": lambda host, server, given, place: host.wrapped(server),
+    },
+}
+"""Methods that frameworks have besides, or that do something else there."""
 
 
 def call_server(host: McpHost, server: ServerValue, name: str, given: list[Value], place: Place | None) -> Value:
     """Call a method of a server."""
-    method = SERVER_METHODS.get(name)
-    if method is not None and given:
+    method = OWN_METHODS.get(server.framework, {}).get(name) or SERVER_METHODS.get(name)
+    if method is not None and (given or name == "withContext"):
         return method(host, server, given, place)
     return (
         JsPromise(UNDEFINED)
@@ -365,7 +424,7 @@ def call_part(host: McpHost, part: ServerPart, name: str, given: list[Value]) ->
             item.server.items.append(item)
             item.is_conditional = not host.run.doubts() <= item.doubts
     elif name == "update":
-        for key, value in _members(host, argument(given, 0), ("title", "description", "annotations")).items():
+        for key, value in members_of(host, argument(given, 0), ("title", "description", "annotations")).items():
             item.given[key] = value
     return UNDEFINED
 
@@ -383,7 +442,7 @@ def call_function(host: McpHost, library: Library, name: str, given: list[Value]
             return _resource(host, native, given[1:], place)
     if name == "fromJsonSchema" and given:
         return given[0]
-    if name in ("createTool", "defineTool") and given:
+    if name in ("createTool", "defineTool", "definePrompt", "defineResource", "defineTemplate") and given:
         return given[0]
     if name in ("createMcpHandler", "initializeMcpApiHandler") and given:
         server = ServerValue("sdk", place, host.run.doubts(), {})

@@ -211,6 +211,8 @@ class Versions:
         found = self.of("zod", path)
         if found is not None:
             return found
+        if self.of("mcp-framework", path) is not None or (self.of("fastmcp", path) or (4,)) < (4,):
+            return (3, 25, 76)
         sdk = self.of("@modelcontextprotocol/sdk", path)
         # The converter of JSON Schema asks for a zod of its own, which is installed beside that of an old SDK.
         has_own = self.of("zod-to-json-schema", path) is not None
@@ -226,9 +228,8 @@ class Versions:
                 (2, 0, 0) if package == "@modelcontextprotocol/server" else self.of("@modelcontextprotocol/sdk", path)
             )
             return Emitter("sdk", version or (1, 32, 2), zod, converter)
-        return Emitter(
-            name if name in ("fastmcp", "mastra") else "sdk", self.of(package, path) or (1, 32, 2), zod, converter
-        )
+        known = name in ("fastmcp", "mastra", "tmcp", "mcp-framework")
+        return Emitter(name if known else "sdk", self.of(package, path) or (999,), zod, converter)
 
 
 def exact_version(text: str) -> Version | None:

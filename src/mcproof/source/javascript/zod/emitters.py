@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.source.javascript.values import UNDEFINED, JsArray, JsObject, Unknown, Value
+from mcproof.source.javascript.zod.class_schemas import ClassSchema
 from mcproof.source.javascript.zod.converter import Options, Zod3Converter, refined
 from mcproof.source.javascript.zod.generator import Zod4Generator
 from mcproof.source.javascript.zod.parts import RenderedSchema, UnknownParts, UnrepresentableError
@@ -28,7 +29,7 @@ class Emitter(NamedTuple):
     """A framework, and the versions of what it uses."""
 
     framework: str = "sdk"
-    """`sdk` (the official one, both major versions), `fastmcp`, `mastra` or `mcp-framework`."""
+    """`sdk` (the official one, both major versions), `fastmcp`, `mastra`, `tmcp` or `mcp-framework`."""
     version: Version = (1, 32, 2)
     """The version of the framework."""
     zod: Version = NEWEST_ZOD
@@ -134,7 +135,7 @@ def _of_fastmcp(schema: ZodSchema, emitter: Emitter, io: str, parts: UnknownPart
         # It uses the method of Standard Schema, which is for input, where zod has it: from 4.2 on.
         direction = "input" if emitter.zod >= (4, 2) else "output"
         written = Zod4Generator(emitter.zod, "draft-07", direction, parts).generate(schema)
-    return _closed(written, parts) if io == "input" else written
+    return _closed(written, parts) if io == "input" and emitter.version >= (4, 4) else written
 
 
 def _closed(schema: Json, parts: UnknownParts) -> Json:
@@ -153,7 +154,10 @@ def _of_mastra(schema: ZodSchema, emitter: Emitter, io: str, parts: UnknownParts
     target = "draft-2020-12" if emitter.version >= (2,) else "draft-07"
     if not is_zod4(schema, emitter.zod):
         return Zod3Converter(Options(emitter.converter, references="relative"), parts).convert(schema)
-    return Zod4Generator(emitter.zod, target, io, parts, throws=False, adapt=_as_mastra).generate(schema)
+    written = Zod4Generator(emitter.zod, target, io, parts, throws=False, adapt=_as_mastra).generate(schema)
+    if (1,) <= emitter.version < (2,):
+        written.pop("$schema", None)
+    return written
 
 
 def _as_mastra(schema: ZodSchema, json: Json) -> None:
@@ -163,7 +167,25 @@ def _as_mastra(schema: ZodSchema, json: Json) -> None:
         json |= {"type": "string", "format": "date-time", "x-date": not schema.facts.get("coerce", False)}
 
 
-FRAMEWORKS = {"sdk": _of_sdk, "fastmcp": _of_fastmcp, "mastra": _of_mastra}
+def _of_tmcp(schema: ZodSchema, emitter: Emitter, _: str, parts: UnknownParts) -> Json | Unknown:
+    if not is_zod4(schema, emitter.zod):
+        return Unknown("the adapter of tmcp for zod 3 is not read")
+    return Zod4Generator(emitter.zod, "draft-07", "output", parts).generate(schema)
+
+
+def _of_mcp_framework(schema: ZodSchema, emitter: Emitter, _: str, parts: UnknownParts) -> Json | Unknown:
+    if is_zod4(schema, emitter.zod):
+        return Unknown("mcp-framework does not know schemas of zod 4")
+    return ClassSchema(parts).write(schema)
+
+
+FRAMEWORKS = {
+    "sdk": _of_sdk,
+    "fastmcp": _of_fastmcp,
+    "mastra": _of_mastra,
+    "tmcp": _of_tmcp,
+    "mcp-framework": _of_mcp_framework,
+}
 
 
 # Conversions that source calls by itself
