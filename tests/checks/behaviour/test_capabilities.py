@@ -31,6 +31,24 @@ def test_what_a_description_denies_is_no_capability() -> None:
     assert found("read_page", "Read a page without saving it to a file.", "url") <= {"network_access"}
 
 
+def test_words_of_connections_terminals_and_documents_are_neither_rights_nor_messages() -> None:
+    assert found("disconnect", "Close a connection and revoke its connectionId.", "connectionId") == set()
+    assert found("revoke_token", "Revoke a token.", "token") >= {"admin_control"}
+    assert found("vm_send_text", "Type a text into the console of a VM.", "vmid text") == set()
+    assert found("send_keys", "Send literal string text to a target pane.", "target keys") == set()
+    assert found("send_text", "Send a text message.", "phone text") == {"send_message"}
+
+
+def test_to_wait_for_a_command_is_not_to_run_it() -> None:
+    assert found("wait_command", "Wait for a running command execution to finish.", "command_id") == set()
+    assert found("start_command", "Supports command execution in a shell.", "input") == {"execute_code"}
+
+
+def test_a_file_that_is_imported_is_read() -> None:
+    assert found("create_audio_clip", "Create an audio clip by importing a file.", "track path") == set()
+    assert found("create_document", "Create a document.", "path content") == {"write_files"}
+
+
 def test_what_installs_packages_runs_their_code() -> None:
     assert found("install_package", "Install a package with pip.", "package_name") == {"execute_code"}
     assert found("list_installed_packages", "List the packages that are installed.") == set()

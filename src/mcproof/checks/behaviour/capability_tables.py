@@ -92,7 +92,7 @@ def _holds_assets(text: ToolText) -> bool:
 # Administration
 
 _ADMINISTRATION = (
-    ActPattern(capabilities.ADMINISTRATIVE),
+    ActPattern(capabilities.ADMINISTRATIVE, unless=word_set("connection connectionid")),
     ActPattern(word_set("power shut"), objects=word_set("down off")),
     ActPattern(capabilities.STOPPING, objects=capabilities.MACHINES),
     ActPattern(capabilities.STOPPING, heads=frozenset({"", "force"})),
@@ -180,8 +180,12 @@ def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
 
 _SENDING = (
     ActPattern(capabilities.NOTIFYING, sources=("name", "description")),
-    ActPattern(word_set("forward post send"), objects=capabilities.MESSAGES),
-    ActPattern(word_set("reply"), sources=("name",)),
+    ActPattern(
+        word_set("forward post send"),
+        objects=capabilities.MESSAGES,
+        not_about=capabilities.TERMINALS | word_set("console keyboard keypress keys pane vm"),
+    ),
+    ActPattern(word_set("reply"), sources=("name",), not_about=word_set("document docx")),
     ActPattern(word_set("reply respond"), targets=capabilities.CONVERSATIONS),
     ActPattern(word_set("dial email mail"), parameters=capabilities.RECIPIENTS, sources=("name",)),
     ActPattern(capabilities.STARTING, heads=word_set("call calls"), about=capabilities.PHONE),
@@ -239,12 +243,13 @@ _RUNNING = (
 )
 _CODE_PHRASE = re.compile(
     r"\b(?:command|code|script|shell)(?: \([^)]{1,20}\))? execution\b"
-    r"|\b(?:execut|run|evaluat|spawn)\w* (?:any |arbitrary |the (?:given |provided |specified )?|a |an )?"
+    r"|\b(?<!\ba )(?<!the )(?:execut|run|evaluat|spawn)\w* "
+    r"(?:any |arbitrary |the (?:given |provided |specified )?|a |an )?"
     r"(?:(?:shell|bash|terminal|system|cli|os|python|javascript|js|node(?:\.js)?|custom|user) ){0,2}"
     r"(?:code|commands?|scripts?|javascript|python)\b(?! status| history)"
     r"|\bterminal (?:commands?|operations?)\b"
 )
-_NEGATION = re.compile(r"\b(?:not|never|without|prevents?)\b")
+_NOT_RUN = re.compile(r"\b(?:not|never|without|prevents?|waits?|cancels?)\b")
 _RUN = re.compile(r"\b(?:execut\w*|runs?|evaluat\w*)\b", re.IGNORECASE)
 
 
@@ -268,7 +273,7 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
         yield by_word("execute_code", shell)
     sentence = text.sentences[0] if text.sentences else ""
     phrase = _CODE_PHRASE.search(sentence)
-    if phrase is not None and _NEGATION.search(sentence[: phrase.start()]) is None:
+    if phrase is not None and _NOT_RUN.search(sentence[: phrase.start()]) is None:
         yield by_word("execute_code", phrase[0], "description")
     if not text.read_only:
         yield from _code_parameters(text)
@@ -346,6 +351,7 @@ def _writes_file(act: Act, text: ToolText) -> bool:
 
 
 _EXPORTING = word_set("backup dump export plot save")
+_IMPORTING = word_set("import importing imports")
 
 
 def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Act | None) -> Iterator[CapabilityMatch]:
@@ -362,7 +368,9 @@ def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Ac
     ):
         why = f"`{named.verb}` in its name, and its parameter `{name}` names the file"
         yield CapabilityMatch("write_files", named.verb, "name", why)
-    elif changing is None or not capabilities.READ_PARAMETERS.isdisjoint(words):
+    elif changing is None or not (
+        capabilities.READ_PARAMETERS.isdisjoint(words) and _IMPORTING.isdisjoint(text.first_words)
+    ):
         return
     elif _is_document(text, words, described):
         # To move a part of a document, such as a slide, overwrites nothing.
