@@ -4,7 +4,7 @@ pytest gets the fixtures `mcp_server`, `start_mcp_server` and `mcp_snapshot`, wh
 Elsewhere, `McpServer` is a context manager; the assertions raise AssertionError. `suites` has the tests in YAML.
 Calls that mcproof makes up by itself are in `probing`.
 
-Public modules: collection, outcomes, suites.drafts, suites.entries, suites.model, suites.new_suite, suites.parser,
+Public modules: collection, outcomes, suites.entries, suites.model, suites.new_suite, suites.parser,
 suites.regression, suites.runner, suites.snapshots.
 """
 

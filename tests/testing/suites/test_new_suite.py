@@ -20,18 +20,16 @@ from mcproof.probing.permission import permission
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.testing.suites import new_suite
 from mcproof.testing.suites.drafts import MOST, Draft, drafts_of, with_results
-from mcproof.testing.suites.new_suite import (
+from mcproof.testing.suites.new_server import (
     EntryOptions,
-    FirstServer,
-    FirstSuite,
     SecretVariables,
     UniqueNames,
     captured_lines,
     entry_lines,
-    first_suite,
     placeholder_lines,
     server_name,
 )
+from mcproof.testing.suites.new_suite import FirstServer, FirstSuite, first_suite
 from mcproof.testing.suites.parser import read_suite
 from probing.generation.random_schemas import input_schemas
 

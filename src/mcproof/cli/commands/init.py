@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mcproof
 from mcproof.cli.command import ARGUMENTS, Command, Option, words
@@ -25,12 +25,11 @@ from mcproof.targets.arguments import configured_target, shown_target
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Event
-    from mcproof.targets.arguments import Input, Target
-    from mcproof.testing.suites.drafts import Draft
-    from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, FirstSuite, SecretVariables, UniqueNames
+    from mcproof.targets.arguments import Target
+    from mcproof.testing.suites.new_suite import FirstSuite, NewSuite
 
 
 SERVER = ("python", "-m", "mcproof.demo.server")
@@ -82,10 +81,7 @@ def _init(parsed: argparse.Namespace) -> int:
     options = _parse(parsed)
     file = options.file
     found = _read(options)
-    servers, variables = _servers(found, options)
-    from mcproof.testing.suites.new_suite import first_suite
-
-    suite = first_suite(servers, f"mcproof run{_named(file)}")
+    suite = _new_suite(found, options).written(f"mcproof run{_named(file)}")
     _refuse_unreadable(suite, file)
     if file == "-":
         print_document([suite.text])
@@ -93,7 +89,7 @@ def _init(parsed: argparse.Namespace) -> int:
         from mcproof.core.text.files import write_file
 
         write_file(file, suite.text.encode())
-    _tell_next(suite, servers, variables, file)
+    _tell_next(suite, file)
     return FAILED if any(read.trouble is not None for read in found) else OK
 
 
@@ -179,109 +175,31 @@ def _read(options: _Options) -> list[CatalogRead]:
     return found
 
 
-def _servers(found: list[CatalogRead], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
-    """The servers with their entries and tests; the tests of live servers are tried."""
-    from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, SecretVariables, UniqueNames
+def _new_suite(found: list[CatalogRead], options: _Options) -> NewSuite:
+    """The suite with its servers and tests; the tests of live servers are tried."""
+    from mcproof.testing.suites.new_suite import NewSuite, ReadServer, SuiteOptions
 
-    way = EntryOptions(options.targets.timeout, options.targets.protocol, options.targets.start_timeout)
-    variables = SecretVariables(os.environ, options.variables)
-    folder = "" if options.file == "-" else os.path.dirname(options.file)
-    _refuse_unknown(found, options.permissions)
-    server_names, test_names = UniqueNames(), UniqueNames()
-    is_alone = sum(read.catalog is not None for read in found) == 1
-    servers = []
-    for read in found:
-        name = server_names.unique(_name(read.source))
-        if read.catalog is None:
-            servers.append(FirstServer(name, name, [], trouble=str(read.trouble)))
-            continue
-        entry = _entry(read.source, read.catalog, name, variables, folder, way)
-        label = read.source.title if read.source.server is None else read.source.server.label
-        drafts = _drafts(read, options.permissions, test_names, "" if is_alone else f" of {name}")
-        servers.append(FirstServer(name, label, entry, drafts, read.catalog))
+    wanted = SuiteOptions(
+        folder="" if options.file == "-" else os.path.dirname(options.file),
+        timeout=options.targets.timeout,
+        protocol=options.targets.protocol,
+        start_timeout=options.targets.start_timeout,
+        variables=tuple(options.variables),
+        allow=options.permissions.allow,
+        deny=options.permissions.deny,
+    )
+    suite = NewSuite([ReadServer(read.source, read.catalog, str(read.trouble)) for read in found], wanted)
     if options.calls:
-        servers = _tried(servers, found, options.permissions, way)
-    return servers, variables
+        # Announced before the first call, since a presumption about a tool may be wrong.
+        for trial in suite.trials.values():
+            _tell_calls(trial.drafts, "" if len(found) == 1 else f"{trial.name}: ")
+        counter = Counter()
+        suite.try_tests(counter.step)
+        counter.clear()
+    return suite
 
 
-def _name(source: Input) -> str:
-    """The name of a server in a suite: from its client configuration, or `remote` or `local`."""
-    from mcproof.client.endpoints import UrlEndpoint
-    from mcproof.testing.suites.new_suite import server_name
-
-    if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
-        return server_name(source.name.partition("#")[2])
-    return "remote" if isinstance(source.server, UrlEndpoint) else "local"
-
-
-def _entry(
-    source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
-) -> list[str]:
-    from mcproof.core.text.yaml_document import UnwritableError
-    from mcproof.testing.suites.new_suite import captured_lines, entry_lines, placeholder_lines
-
-    try:
-        if source.server is not None:
-            return entry_lines(source.server, name, variables, folder, way)
-        if source.is_source:
-            return placeholder_lines(["python", source.name] if os.path.isfile(source.name) else [])
-        return captured_lines(catalog.server.fields.get("server"), name, variables) or placeholder_lines()
-    except UnwritableError as error:
-        raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
-
-
-def _refuse_unknown(found: list[CatalogRead], permissions: CallOptions) -> None:
-    """Raise a UsageError if no server has a tool that the user allows or denies."""
-    from mcproof.probing.permission import refuse_unknown_tools
-
-    names = [tool.name for read in found if read.catalog is not None for tool in read.catalog.tools if tool.name]
-    refuse_unknown_tools((*permissions.allow, *permissions.deny), names)
-
-
-def _drafts(found: CatalogRead, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
-    from mcproof.client.redaction import hiding_whole
-    from mcproof.probing.permission import permissions_of
-    from mcproof.testing.suites.drafts import drafts_of
-
-    if found.catalog is None:
-        return []
-    hide = hiding_whole(found.source.server.secrets if found.source.server is not None else ())
-    permitted = permissions_of(found.catalog, allow=permissions.allow, deny=permissions.deny)
-    return drafts_of(found.catalog, permitted, names, hide, suffix)
-
-
-def _tried(
-    servers: list[FirstServer], found: list[CatalogRead], permissions: CallOptions, way: EntryOptions
-) -> list[FirstServer]:
-    """Try the tests of live servers; the calls are announced first."""
-    from mcproof.probing.permission import permissions_of
-    from mcproof.testing.suites.drafts import TrialServer, try_drafts
-    from mcproof.testing.suites.runner import RunOptions
-
-    live = [at for at, read in enumerate(found) if read.source.server is not None and read.catalog is not None]
-    on_trial = [
-        TrialServer(
-            servers[at].name,
-            server,
-            servers[at].drafts,
-            catalog,
-            permissions_of(catalog, allow=permissions.allow, deny=permissions.deny),
-        )
-        for at in live
-        if (server := found[at].source.server) is not None and (catalog := found[at].catalog) is not None
-    ]
-    # Announced before the first call, since a presumption about a tool may be wrong.
-    for trial in on_trial:
-        _tell_calls(trial.drafts, "" if len(servers) == 1 else f"{trial.name}: ")
-    counter = Counter()
-    drafts = try_drafts(on_trial, way, RunOptions(), counter.step) if on_trial else []
-    counter.clear()
-    for at, of_server in zip(live, drafts, strict=True):
-        servers[at] = servers[at]._replace(drafts=of_server)
-    return servers
-
-
-def _tell_calls(drafts: list[Draft], of: str) -> None:
+def _tell_calls(drafts: Sequence[Any], of: str) -> None:
     from mcproof.testing.suites.model import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]
@@ -317,20 +235,14 @@ def _named(file: str) -> str:
     return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
 
 
-def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretVariables, file: str) -> None:
-    from mcproof.testing.suites.new_suite import PLACEHOLDER
-
+def _tell_next(suite: FirstSuite, file: str) -> None:
     if file != "-":
-        asked = sum(not server.trouble for server in servers)
         counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
         off = ", ".join(plural(count, what) for what, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
-        remark(f"{file}: {plural(suite.tests, 'test')} on {plural(asked, 'server')} written{comments}")
-    steps = []
-    if any(PLACEHOLDER in line for server in servers for line in server.entry):
-        steps.append(f"replace `{PLACEHOLDER}` with the command of your server")
-    if variables.unset:
-        steps.append(f"set {', '.join(variables.unset)}")
+        remark(f"{file}: {plural(suite.tests, 'test')} on {plural(suite.servers, 'server')} written{comments}")
+    steps = [f"replace `{suite.placeholder}` with the command of your server"] if suite.placeholder else []
+    steps += [f"set {', '.join(suite.unset)}"] if suite.unset else []
     steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "save this to FILE, then `mcproof run FILE`")
     remark(f"next: {', then '.join(steps)}")
 

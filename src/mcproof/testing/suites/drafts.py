@@ -25,7 +25,7 @@ from mcproof.probing.probes.cases import ProbeCase, checks_of_tool
 from mcproof.probing.probes.prove import working_arguments
 from mcproof.testing.suites.execute import UNMARKED_ERROR
 from mcproof.testing.suites.model import METHODS, NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
-from mcproof.testing.suites.new_suite import EntryOptions, UniqueNames, milliseconds
+from mcproof.testing.suites.new_server import EntryOptions, UniqueNames, milliseconds
 from mcproof.testing.suites.runner import RunOptions, run_suite
 from mcproof.testing.suites.snapshots import SnapshotStore
 

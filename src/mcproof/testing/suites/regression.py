@@ -26,7 +26,7 @@ from mcproof.core.text.yaml_document import (
 )
 from mcproof.probing.probes.cases import NO_SUCH_TOOL
 from mcproof.testing.suites.model import METHODS, ServerEntry, Suite
-from mcproof.testing.suites.new_suite import EntryOptions, SecretVariables, UniqueNames, entry_lines, server_name
+from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames, entry_lines, server_name
 from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:
