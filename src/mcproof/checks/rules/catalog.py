@@ -190,14 +190,26 @@ def placeholder(item: Item) -> Iterator[Problem]:
             yield Problem(f"the description of argument {index} is a placeholder", at=f"/arguments/{index}/description")
 
 
-_PLACEHOLDER = re.compile(
-    r"\W+|(?:todo|tbd|fixme|placeholder|n/?a|xxx+)|(?-i:TODO|FIXME|TBD)\b\W.*|lorem ipsum\b.*"
+_PLACEHOLDER = (
+    r"(?is)\W+|(?:todo|tbd|fixme|placeholder|n/?a|xxx+)|(?-i:TODO|FIXME|TBD)\b\W.*|lorem ipsum\b.*"
     r"|(?:(?:add|enter|insert|write|your|a|the|some) )*(?:short |brief )?description(?: goes)?(?: here)?"
     r"|(?:a |the )?description (?:of|for) (?:(?:a|the|this) )?[\w-]+(?: (?:argument|parameter|prompt|resource|tool))?"
-    r"|what it does, when to use it, and what it returns|what it is for",
-    re.IGNORECASE | re.DOTALL,
+    r"|what it does, when to use it, and what it returns|what it is for"
 )
 """Texts that stand for one that is still to be written; the last ones are in snippets of mcproof."""
+_PLACEHOLDER_SIGNS = (
+    "todo",
+    "tbd",
+    "fixme",
+    "placeholder",
+    "xxx",
+    "lorem ipsum",
+    "description",
+    "what it ",
+    "param",
+    "arg",
+)
+"""Of these every placeholder has one that starts with a letter or a digit."""
 _LONGEST_PLACEHOLDER = 600
 
 
@@ -208,14 +220,14 @@ def _is_placeholder(text: object, name: str) -> bool:
     bare = text.strip().rstrip(".") or text.strip()
     if "description" in name.lower() and words_of(name)[-1] == "description":  # "The description" says what that is
         return False
-    return _is_name(bare, name) or _PLACEHOLDER.fullmatch(bare) is not None
+    lowered = bare.lower()
+    if bare[0].isalnum() and lowered not in ("na", "n/a") and not any(sign in lowered for sign in _PLACEHOLDER_SIGNS):
+        return False
+    return _is_name(bare, name) or re.fullmatch(_PLACEHOLDER, bare) is not None
 
 
 def _is_name(text: str, name: str) -> bool:
     """Whether a text says no more than "x parameter" of a parameter `x`."""
-    lowered = text.lower()
-    if "param" not in lowered and "argument" not in lowered:
-        return False
     words = [word for word in words_of(text) if word not in ("the", "a", "an", "of", "for")]
     return len(words) > 1 and words[-1] in ("argument", "parameter", "param") and words[:-1] == words_of(name)
 

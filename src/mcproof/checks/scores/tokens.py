@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from math import ceil, isfinite
 from typing import Any
 
 from mcproof.core.catalog.model import Catalog, Tool
@@ -24,7 +23,7 @@ _odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
 
-_lone_surrogate = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 def trim(text: str) -> str:
@@ -59,7 +58,7 @@ def stringify(value: Any) -> str:
         pieces[::2] = [_number.sub(_in_javascript, piece) if len(piece) > 2 else piece for piece in pieces[::2]]
         text = "".join(pieces)
     if not text.isascii():
-        text = _lone_surrogate.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        text = re.sub(_LONE_SURROGATE, lambda match: f"\\u{ord(match[0]):04x}", text)
     return text
 
 
@@ -70,6 +69,8 @@ def bytes_of(value: Any) -> int:
 
 def _in_javascript(match: re.Match[str]) -> str:
     """A number as JavaScript prints it: no trailing `.0`, no padded exponent."""
+    from math import isfinite  # here, as `lint` needs neither: a library of 300 KB
+
     number = float(match[0])
     if not isfinite(number):
         return "null"
@@ -140,6 +141,8 @@ def token_cost(catalog: Catalog) -> TokenCost:
 
 def tool_tokens(tool: Tool) -> int:
     """The tokens of one tool: its name, its description as received, and its schema as compact JSON."""
+    from math import ceil
+
     schema = stringify(tool.fields["inputSchema"]) if "inputSchema" in tool.fields else "undefined"
     parts = [tool.name, tool.description, schema] if tool.description else [tool.name, schema]
     return ceil(length(" ".join(parts)) / CHARACTERS_PER_TOKEN)

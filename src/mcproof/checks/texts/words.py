@@ -43,21 +43,19 @@ KNOWN = FUNCTION_WORDS | COMMANDS | OBJECTS | FOREIGN_WORDS
 
 
 _INSTRUCTING = OBJECTS | COMMANDS
-_words = re.compile(r"[A-Za-z]+(?:'[a-z]+)?").findall
-_tokens = re.compile(r"[^\W\d_]+").findall
-_addresses_model = re.compile(
-    r"\b(?:you|your|the (?:user|model|assistant|agent|llm)|assistant|do not|don't|never|always|must|please)\b",
-    re.IGNORECASE,
-).search
-_first_words = re.compile(r"(?:^|[.!?;:\n>])\s{0,9}([A-Za-z]{1,30})").findall
-_commanded_words = re.compile(
-    r"\b(?:please|must|then|and|to|always|never|not|first|should)\s{1,9}(?=([A-Za-z]{1,30}))", re.IGNORECASE
-).findall
+# Patterns, which `re` compiles on first use: every `lint` loads this, and few servers have a text to decode.
+_WORD = r"[A-Za-z]+(?:'[a-z]+)?"
+_LETTERS = r"[^\W\d_]+"
+_ADDRESSES_MODEL = (
+    r"(?i)\b(?:you|your|the (?:user|model|assistant|agent|llm)|assistant|do not|don't|never|always|must|please)\b"
+)
+_FIRST_WORD = r"(?:^|[.!?;:\n>])\s{0,9}([A-Za-z]{1,30})"
+_COMMANDED_WORD = r"(?i)\b(?:please|must|then|and|to|always|never|not|first|should)\s{1,9}(?=([A-Za-z]{1,30}))"
 
 
 def words_of_text(text: str) -> list[str]:
     """The ASCII words of a text in lower case."""
-    return [word.lower() for word in _words(text)]
+    return [word.lower() for word in re.findall(_WORD, text)]
 
 
 def is_prose(text: str, *, least_words: int = 4) -> bool:
@@ -66,7 +64,7 @@ def is_prose(text: str, *, least_words: int = 4) -> bool:
     words = text.split()
     if len(words) < least_words or text[:1] in "{[<" or len(text) > 12 * len(words):
         return False
-    letters = sum(map(len, _tokens(text)))
+    letters = sum(map(len, re.findall(_LETTERS, text)))
     return letters >= 0.6 * (len(text) - len(words))
 
 
@@ -84,6 +82,8 @@ def is_command(text: str) -> bool:
 
 def commands_model(text: str) -> bool:
     """Whether a text has a command in sentence position that addresses a model or user: stricter than `is_command`."""
-    if not is_command(text) or _addresses_model(text) is None:
+    if not is_command(text) or re.search(_ADDRESSES_MODEL, text) is None:
         return False
-    return any(word.lower() in COMMANDS for word in (*_first_words(text), *_commanded_words(text)))
+    return any(
+        word.lower() in COMMANDS for word in (*re.findall(_FIRST_WORD, text), *re.findall(_COMMANDED_WORD, text))
+    )
