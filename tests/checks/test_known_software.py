@@ -92,9 +92,9 @@ def test_an_unknown_version_is_not_checked_and_never_passes() -> None:
 
 def test_a_server_that_reports_nothing_is_not_checked() -> None:
     software = known_software(catalog())
-    assert set(software.unobserved) == {"TRU-401", "TRU-402", LISTED_SERVER}
+    assert set(software.unobserved) == {"TRU-401", "TRU-402", "TRU-403", LISTED_SERVER}
     reported = known_software(catalog(info={"name": "weather", "version": "1.0"}))
-    assert set(reported.unobserved) == {"TRU-401", "TRU-402"}
+    assert set(reported.unobserved) == {"TRU-401", "TRU-402", "TRU-403"}
 
 
 def test_a_reported_name_that_is_a_package_is_checked() -> None:

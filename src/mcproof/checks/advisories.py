@@ -110,7 +110,7 @@ def packages_of(role: str) -> set[tuple[str, str]]:
 
 _ROLES = ("server", "framework")
 _ECOSYSTEMS = {"pypi": "pypi", "pip": "pypi", "npm": "npm"}
-KNOWN_ADVISORY, VULNERABLE_FRAMEWORK = "TRU-401", "TRU-402"
+KNOWN_ADVISORY, VULNERABLE_FRAMEWORK, REPORTED_VERSION = "TRU-401", "TRU-402", "TRU-403"
 LISTED_SERVER = "serverInfo_not_in_known_advisory_list"
 
 
@@ -263,10 +263,14 @@ def _unobserved(software: KnownSoftware) -> dict[str, str]:
         is_reported = bool(software.server_name and software.server_version)
         if why or not (is_packaged or is_reported):
             unobserved[LISTED_SERVER] = why or "the name and the version of the server are unknown"
+    is_known = any(each.version is not None for each in of_framework)
+    unknown = "the version of the framework is unknown"
+    if not is_known:
+        unobserved[REPORTED_VERSION] = unknown
     if not any(advisory_hits(software, "framework")):
         why = _undecided(software, "framework")
-        if why or not any(each.version is not None for each in of_framework):
-            unobserved[VULNERABLE_FRAMEWORK] = why or "the version of the framework is unknown"
+        if why or not is_known:
+            unobserved[VULNERABLE_FRAMEWORK] = why or unknown
     return unobserved
 
 

@@ -38,6 +38,7 @@ FOLLOWED = {
     "TRU-311": "middleware that checks the host",
     "TRU-401": "the fixed version",
     "TRU-402": "the fixed version",
+    "TRU-403": "the version of the package",
     "TRU-501": "a response of HTTP 421 for a foreign host",
     "TRU-502": "one origin of its own",
     "TRU-503": "random UUIDs",

@@ -37,10 +37,10 @@ CHANGING = word_set(
     "exercise fill give grant handle highlight hset incr increment init initialize inject insert install "
     "interact interrupt invite invoke join launch leave login logout lpop lpush manage migrate modify move mutate mute "
     "navigate notify opt pay persist populate prepend press promote provision psubscribe publish put quit react rebase "
-    "reconnect redeem register reinvite reject rename reopen reorder replace replicate reply reschedule resize respond "
-    "restart restore resume retry rotate rpop rpush run sadd save sell send set spawn start stop submit subscribe "
-    "swipe sync synthesize tap toggle transact trigger tweet unarchive unlock unmute unpin unprotect update updater "
-    "upgrade upload upsert withdraw write xack xadd xreadgroup zadd"
+    "reconnect redeem refresh register reinvite reject rename reopen reorder replace replicate reply reschedule resize "
+    "respond restart restore resume retry rotate rpop rpush run sadd save sell send set spawn start stop submit "
+    "subscribe swipe sync synthesize tap toggle transact trigger tweet unarchive unlock unmute unpin unprotect update "
+    "updater upgrade upload upsert withdraw write xack xadd xreadgroup zadd"
 )
 """Verbs of tools that change something or execute their input. A word too many leaves a tool untested; a missing one
 is refused anyway, unless a reading verb stands beside it."""
@@ -54,14 +54,14 @@ CHANGING_OR_NOUN = word_set(
 IN_FRONT = word_set(
     "answer batch book build bulk call charge close comment compile complete design dial download draft email empty "
     "expire export fix hover issue link lock log mark message new open order pin place play print process prompt queue "
-    "receive record refresh release report request resolve say scroll select sign snapshot speak tag take touch track "
+    "receive record release report request resolve say scroll select sign snapshot speak tag take touch track "
     "return type void"
 )
 """Words that are verbs only at the beginning of a name, or between a product name and an object: `log_in` and
 `blog_log_in`, but not `git_log`."""
 
 AT_THE_END = word_set(
-    "build call close design dial do hover lock open play print refresh say scroll select sign speak touch type"
+    "build call close design dial do hover lock open play print say scroll select sign speak touch type"
 )
 """Words that are also verbs as the last word after a product name: `browser_type`, but not `git_log`."""
 
@@ -85,8 +85,8 @@ READING_IN_DESCRIPTIONS = word_set("obtain provides return")
 """Verbs that mean reading only as first verb of a description: not in `return_item`."""
 
 COMPUTING = word_set(
-    "calc calculate compute cos divide echo estimate factorial fibonacci gcd lcm log10 median multiply parse sin sqrt "
-    "subtract tan tokenise tokenize"
+    "addition calc calculate compute cos divide division echo estimate factorial fibonacci gcd lcm log10 median "
+    "multiplication multiply parse sin sqrt subtract subtraction tan tokenise tokenize"
 )
 """Verbs, and names of functions, of tools that only compute."""
 
@@ -154,7 +154,9 @@ ACTION_PARAMETERS = word_set("action actions command method mode op operation")
 UNITS = word_set("unit units")
 """Words of parameters of tools that convert quantities."""
 
-RECORD_PARAMETERS = FILES | word_set("bucket device id ids key prompt uuid")
+RECORD_PARAMETERS = FILES | word_set(
+    "bucket cell column device element id ids index key node page prompt range row sheet slide uuid worksheet"
+)
 """Words of parameters that refer to more than the value to convert or to draw."""
 
 

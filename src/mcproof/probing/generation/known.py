@@ -99,7 +99,7 @@ def _lines(text: str, subject: Words) -> Iterator[Fact]:
     for name, value in _LINE.findall(text[:_LONGEST_TEXT]):
         yield Fact(singular(name), frozenset(subject), value.strip())
     items = _ITEM.findall(text[:_LONGEST_TEXT]) if subject else []
-    if len(items) > 1:
+    if len(items) > 1 or items == [text.strip()]:
         yield from (Fact(subject[-1:], frozenset(subject), item) for item in items[:_MOST_ITEMS])
 
 

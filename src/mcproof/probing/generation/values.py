@@ -45,6 +45,7 @@ _MAX_FAILED_NAMES = 60
 """How many names without a valid value are tried to reach `minProperties`."""
 _SAMPLES = {
     **dict.fromkeys(("date", "day", "since", "until"), "2024-01-01"),
+    **dict.fromkeys(("commit", "ref", "rev", "revision"), "HEAD"),
     **dict.fromkeys(("cwd", "dir", "directory", "folder", "path", "root"), "."),
     **dict.fromkeys(("timezone", "tz"), "UTC"),
     **dict.fromkeys(("lang", "language", "locale"), "en"),

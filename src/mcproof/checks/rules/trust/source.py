@@ -120,6 +120,28 @@ def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     yield from _advisory_problems(software, "framework")
 
 
+@_software_rule("TRU-403", "framework-version-reported", "info", phase="post-handshake")
+def framework_version(software: KnownSoftware) -> Iterator[Problem]:
+    """The version that a server reports is that of its framework.
+
+    Why: advisories and users take it for the version of the server; it changes when the framework is updated.
+    Fix: pass the version of your package when you create the server.
+
+    Judged where the installed framework is known, and the version is not that of the server's own package.
+    """
+    from mcproof.checks.advisories import packages_of
+
+    frameworks = packages_of("framework")
+    of_framework = {
+        package: (package.ecosystem, package.name) in frameworks
+        for package in software.packages
+        if package.version == software.server_version and package.version is not None
+    }
+    if of_framework and all(of_framework.values()):
+        package = next(iter(of_framework))
+        yield Problem(f"reports {software.server_version} as its version, which is that of {package.name}")
+
+
 def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
     from mcproof.checks.advisories import advisory_hits
 

@@ -7,6 +7,7 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,6 +18,7 @@ from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import LINGERING, SLOW_START, ObservedConnection
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
+from mcproof.core.text.english import words_of
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""
@@ -230,6 +232,9 @@ def malformed_content(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "malformed-content", "returns a result that the protocol does not allow: ")
 
 
+_SEARCHING = frozenset({"search", "find", "lookup", "query"})
+_NOT_FOUND = re.compile(r"(?!.{0,80}\berror)[^:\n]{0,120}\bnot (?:be )?found\b", re.IGNORECASE)
+"""The answer of a tool that searches and finds nothing."""
 _LONGEST_ERROR = 80
 """How many characters of an error a message quotes; the evidence has more."""
 
@@ -242,9 +247,15 @@ def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     Fix: set `isError: true` in the result of a failed call.
 
     The text must begin with an error message, or be an object such as `{"error": …}`. The verdict of a validator,
-    `{"valid": false, "error": …}`, is a success. A call of a tool that does not exist is WIR-011.
+    `{"valid": false, "error": …}`, is a success, and so is "not found" of a tool that searches. A call of a tool that
+    does not exist is WIR-011.
     """
-    others = [record for record in probes.records if record.probe != "unknown_tool"]
+    searches = not _SEARCHING.isdisjoint(words_of(probes.item.name))
+    others = [
+        record
+        for record in probes.records
+        if record.probe != "unknown_tool" and not (searches and _NOT_FOUND.match(record.reported_error or ""))
+    ]
     yield from _flawed(probes._replace(records=others), ERROR_AS_SUCCESS, "reports an error without `isError`: ")
 
 
