@@ -6,6 +6,6 @@ three are campaigns that `calls` runs, and for all three a crash or a hang is re
 in `probes.blame`. What responses show becomes observations, which the rules of `checks` judge. Observing a server
 without calling a tool is in `client.perimeter`, tests that authors write are in `testing`.
 
-Public modules: attacks.run, calls, fuzz.campaign, generation.values, outcomes, permission, probes.cases,
+Public modules: attacks.run, calls, fuzz.campaign, generation.values, left_files, outcomes, permission, probes.cases,
 probes.failures, probes.prove, replay.
 """

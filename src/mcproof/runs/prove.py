@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import Rule, find_rule
-from mcproof.client.endpoints import UrlEndpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.console import listed_names
 from mcproof.core.errors import InputError, McproofError, UsageError, nearest
 from mcproof.core.named_tuple import NamedTuple
@@ -18,6 +18,7 @@ from mcproof.core.observations.probes import ALL_OUTCOMES, with_shared_failures
 from mcproof.probing.attacks.run import attack
 from mcproof.probing.calls import Called, CallPlan, TimeLimit
 from mcproof.probing.fuzz.campaign import fuzz
+from mcproof.probing.left_files import FilesBefore
 from mcproof.probing.outcomes import Fuzzing
 from mcproof.probing.permission import Permission, permissions_of, refuse_unknown_tools
 from mcproof.probing.probes.cases import ProbePlan
@@ -96,11 +97,13 @@ def call_target(
     def progress(done: int, total: int, label: str) -> None:
         listen(ProgressMade(done, total, label))
 
+    before = FilesBefore(server.session.server) if isinstance(server.session.server, CommandEndpoint) else None
     if isinstance(request, FuzzRequest):
         shown = _fuzz(request, target, server, calls, time, progress)
     else:
         shown = _probe(request, checks, target, server, calls, time, progress)
     called = shown.called
+    left = None if before is None else before.left(_allowed_writers(server, calls))
     if request.calls.template is not None:
         _write_template(request.calls.template, calls, listen)
     # Said, not followed: a server that adds a tool for each call would never be done.
@@ -113,7 +116,14 @@ def call_target(
     else:
         called = _without_ids(called)
     item_probes = with_shared_failures(called.item_probes, target.catalog.server)
-    return shown._replace(called=called, observed=(*([] if connection is None else [connection]), *item_probes))
+    about_server = [fact for fact in (connection, left) if fact is not None]
+    return shown._replace(called=called, observed=(*about_server, *item_probes))
+
+
+def _allowed_writers(server: OpenServer, calls: CallPlan) -> list[str]:
+    """The called tools that the user has allowed, although they may change something."""
+    names = {permission.tool.name for permission in calls.permissions if permission.is_forced}
+    return [name for name in server.session.memory.called & names if name]
 
 
 def _require_one_server(targets: TargetSelection) -> None:

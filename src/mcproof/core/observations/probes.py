@@ -221,6 +221,15 @@ class ReadCalls(NamedTuple):
         return {} if self.calls or self.why_none else {_RULE_OF_CALLS: "the server was not reached again"}
 
 
+class LeftFiles(NamedTuple):
+    """The files that calls have left behind where a local server runs."""
+
+    created: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    """The called tools that the user has allowed to change something."""
+
+
 class ResourceBodies(NamedTuple):
     """The texts of the resources that were read, each with its URI and cut off at a limit."""
 

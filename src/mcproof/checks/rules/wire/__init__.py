@@ -15,13 +15,15 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.wire.contract import evidence_of, probe_rule
 from mcproof.core.catalog.model import Catalog
+from mcproof.core.console import few, plural
 from mcproof.core.observations.connection import LINGERING, SLOW_START, ObservedConnection
-from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, LeftFiles, ProbeRecord
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.english import words_of
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""
+_MOST_FILES = 100
 
 NOISE = {
     "not-json": "lines that are not JSON",
@@ -269,6 +271,27 @@ def not_computed(probes: ItemProbes) -> Iterator[Problem]:
     Only short texts are judged, and no word that the caller has sent.
     """
     yield from _flawed(probes, "no-value", "returns a success without a value: ")
+
+
+@rule(LeftFiles, "WIR-039", ruleset="wire", name="files-left-behind", severity="warning", category="security")
+def files_left(files: LeftFiles) -> Iterator[Problem]:
+    """Calls leave new or changed files where the server runs.
+
+    Why: a tool that only reads leaves nothing. Arguments may have reached a shell, or a path that the caller chooses.
+    Fix: find the tool that writes with `mcproof prove --security`. If it is meant to write, declare
+    `readOnlyHint: false`, and keep what it writes in a folder of its own.
+
+    Only the working directory and the folder of the script are compared, before the calls and after them. Caches,
+    logs, hidden folders, installed packages, and the home and temporary folders are left out. It is a note if a
+    called tool is one that the user has allowed to change something.
+    """
+    severity = "info" if files.allowed else None
+    for verb, paths in (("created", files.created), ("changed", files.changed)):
+        if paths:
+            allowed = f"; allowed to change something: {few([*files.allowed], SHOWN)}" if files.allowed else ""
+            names = few([f"`{path}`" for path in paths], SHOWN)
+            message = f"calls have {verb} {plural(len(paths), 'file')}: {names}{allowed}"
+            yield Problem(message, evidence={"files": [*paths[:_MOST_FILES]]}, severity=severity)
 
 
 @probe_rule("WIR-024", name="leak", category="security")
