@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcproof.services.store.queries import sparkline
+from servers import small
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, run_process, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def tools(tmp_path: Path) -> str:
     return write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL]})
 
 
-def recorded(store: str, *arguments: str) -> None:
-    done = run(*arguments, "--record", "--database", store)
+def recorded(store: str, command: str, *arguments: str) -> None:
+    done = run(command, "--record", "--database", store, *arguments)
     assert done.returncode in (0, 1), done.stderr
     assert f"in {store}" in done.stderr
 
@@ -231,3 +231,62 @@ def test_a_graded_server_shows_what_it_gained_even_below_zero(store: str, tmp_pa
 def test_without_a_name_the_history_lists_the_servers(store: str, tools: str) -> None:
     recorded(store, "lint", tools, "--name", "books")
     assert run("history", "--database", store).stdout == "books\n"
+
+
+def _script(folder: Path, name: str, version: str, file: str = "server.py") -> str:
+    """A script that starts a server with this name and version."""
+    script = folder / file
+    text = Path(small.__file__).read_text(encoding="utf-8")
+    script.write_text(text.replace('{"name": "small", "version": "1.0"}', repr({"name": name, "version": version})))
+    return str(script)
+
+
+def names(store: str) -> list[str]:
+    return run("history", "--database", store).stdout.split("\n")[:-1]
+
+
+def test_however_a_command_is_spelled_a_server_has_one_entry(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _script(tmp_path, "books", "1.0")
+    tools = json.dumps([CLEAN_TOOL])
+    for words in ((sys.executable, "-I", "server.py"), (sys.executable, "./server.py"), ("-I", "server.py")):
+        command = words if words[0] == sys.executable else (sys.executable, "-S", *words)
+        recorded(store, "grade", "--", *command, tools)
+    assert names(store) == ["books"]
+    # A new version by a known command is the same server, as is a server that has just stopped working.
+    _script(tmp_path, "books", "2.0")
+    recorded(store, "grade", "--", sys.executable, "-S", "-I", "server.py", tools)
+    (tmp_path / "server.py").write_text("raise SystemExit(1)")
+    done = run("grade", "--record", "--database", store, "--", sys.executable, "-S", "-I", "server.py", tools)
+    assert done.returncode == 2
+    assert history(store, "books")["total"] == 5
+    assert names(store) == ["books"]
+
+
+def test_two_servers_with_one_name_have_two_entries(store: str, tmp_path: Path) -> None:
+    tools = json.dumps([CLEAN_TOOL])
+    for version in ("1.0", "2.0"):
+        recorded(
+            store, "grade", "--", sys.executable, "-I", _script(tmp_path, "books", version, f"{version}.py"), tools
+        )
+    assert names(store) == ["books", "books 2.0"]
+
+
+def test_a_check_records_what_each_of_its_parts_would(store: str, tools: str) -> None:
+    recorded(store, "check", tools)
+    [past] = history(store, tools)["runs"]
+    assert (past["grade"], past["verdict"]) == ("A", "allow")
+
+
+def test_a_run_of_a_suite_is_recorded(store: str, tmp_path: Path) -> None:
+    suite = tmp_path / "mcproof.yaml"
+    command = json.dumps([sys.executable, "-I", small.__file__, json.dumps([CLEAN_TOOL])])
+    suite.write_text(
+        f"servers:\n  a: {{command: {command}}}\n"
+        "tool_quality:\n  - {name: texts, server: a, expect: [{target: critical_count, matcher: {exact: 0}}]}\n"
+    )
+    recorded(store, "run", str(suite))
+    [past] = history(store, str(suite))["runs"]
+    assert (past["command"], past["error"]) == ("run", None)

@@ -161,9 +161,10 @@ CONFIG = Options(
 
 
 def parse_config(options: argparse.Namespace) -> SettingsSource:
-    if options.config is not None and options.no_config:
+    config, is_disabled = getattr(options, "config", None), getattr(options, "no_config", False)
+    if config is not None and is_disabled:
         raise UsageError("--config and --no-config exclude each other")
-    return SettingsSource(options.config, options.no_config)
+    return SettingsSource(config, is_disabled)
 
 
 def policy(fail_on: str) -> Options:
@@ -294,7 +295,11 @@ def parse_store(options: argparse.Namespace) -> StoreSettings:
 
 RECORD_OPTIONS = Options(
     Option(RECORDING, "--record", "keep the result in the store, for `mcproof history`"),
-    Option(RECORDING, "--name NAME", "the server's name in the store (default: the target)"),
+    Option(
+        RECORDING,
+        "--name NAME",
+        "the server's name in the store (default: what a started server calls itself, else the target)",
+    ),
     DATABASE,
 )
 

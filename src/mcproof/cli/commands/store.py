@@ -166,7 +166,7 @@ COMMANDS = (
             Option(
                 ARGUMENTS,
                 "name NAME",
-                "the server: its --name, or the target as it was given (default: list them)",
+                "the server: its --name, its own name, or the target as it was given (default: list them)",
                 nargs="?",
             ),
             store(),

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.command import ARGUMENTS, Command, Option, Options, seconds, whole_number, words
+from mcproof.cli.options import RECORD_OPTIONS
 from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
 from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
 from mcproof.core.console import Style, tell
@@ -207,6 +208,7 @@ RUN = Command(
         Option("Snapshots", "--update-snapshots", "accept current results as snapshots", to="update_snapshots"),
         Option("Snapshots", "--allow-update-in-ci", "allow --update-snapshots in a CI job"),
         OUTPUTS,
+        RECORD_OPTIONS,
         Option(
             SERVERS,
             "--timeout SECONDS",

@@ -28,7 +28,7 @@ from mcproof.services.store.tables import CATALOGS, DELIVERIES, FINDINGS, RUNS, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.runs.results import RunResult
+    from mcproof.runs.results import RunResult, TargetResult
     from mcproof.services.store.database import Database
 
 
@@ -50,14 +50,37 @@ def record_run(
 ) -> list[RecordedRun]:
     """Record every target of a run; `catalogs` has the text of each one's catalog, None where it could not be read.
 
-    A server is known by `name`, or by its target. What it calls itself is only shown.
+    A server is known by `name`, by its target, or, if a command starts it, by what it calls itself.
     """
-    records = [
-        NewRecord(str(uuid4()), name if name is not None else result.target, record_of(run, result, catalog))
-        for result, catalog in zip(run.targets, catalogs, strict=True)
-    ]
+    records = []
+    for result, catalog in zip(run.targets, catalogs, strict=True):
+        known = name if name is not None else _known_name(database, result)
+        records.append(NewRecord(str(uuid4()), known, record_of(run, result, catalog)))
     record_new(database, records)
     return [RecordedRun(new.uid, _page_name(new.name)) for new in records]
+
+
+def _known_name(database: Database, result: TargetResult) -> str:
+    """Return the name of a server in the store: however its command is spelled, a server has one entry.
+
+    It is the entry whose newest run has the same name and version, or the same command. A new one has the name that
+    the server reports, and its version if the name is another server's.
+    """
+    reported = result.server.get("name", "") if (result.connection or {}).get("transport") == "stdio" else ""
+    same_command = RUNS.c.target == result.target[:2000]
+    newest = select(SERVERS.c.name, SERVERS.c.title).join(RUNS, RUNS.c.id == SERVERS.c.last_run)
+    with database.reading() as connection:
+        if not reported:
+            # A server that cannot be reached reports no name; its command may be known.
+            is_known = result.trouble is not None
+            found = connection.execute(newest.where(same_command).order_by(SERVERS.c.id)).first() if is_known else None
+            return result.target if found is None else str(found.name)
+        is_it = or_(SERVERS.c.title == result.title[:LONGEST], same_command)
+        known = connection.execute(newest.where(is_it).order_by(SERVERS.c.id)).all()
+        for server in sorted(known, key=lambda server: server.title != result.title[:LONGEST]):
+            return str(server.name)
+        is_taken = connection.execute(select(SERVERS.c.id).where(SERVERS.c.name == _page_name(reported))).first()
+    return reported if is_taken is None else result.title
 
 
 def record_known(connection: Connection, record: RunRecord, name: str, uid: str) -> None:

@@ -78,14 +78,14 @@ class RunRecord(NamedTuple):
 def record_of(run: RunResult, result: TargetResult, catalog: str | None, most: int | None = None) -> RunRecord:
     """Return what is kept of a target of a run. Raises an InputError if its report has more than `most` bytes."""
     levels, scores, payload = result.levels(), result.scores, result.payload
-    trust = payload.trust if payload.kind == "scan" else None
+    trust, clients = result.trust, payload.clients if payload.kind == "check" else payload
     report = "".join(run_document(run._replace(targets=[result], is_single=True))).encode("utf-8", "surrogatepass")
     if most is not None and len(report) > most:
         raise InputError(f"the run report has {len(report):,} bytes, more than the {most:,} that are stored")
     data = None if catalog is None else catalog.encode("utf-8", "surrogatepass")
     breaking = None
-    if payload.kind == "compat":
-        breaking = tuple(outcome.client for outcome in payload.outcomes if outcome.verdict == "breaks")
+    if clients.kind == "compat":
+        breaking = tuple(outcome.client for outcome in clients.outcomes if outcome.verdict == "breaks")
     return RunRecord(
         command=run.command,
         target=result.target[:2000],
