@@ -150,7 +150,7 @@ def test_the_action_annotates_writes_sarif_and_the_summary(runner: dict[str, str
     assert done.stdout.startswith("::error file=catalogs/faulty one.json,")
     log = json.loads((checkout / "mcproof.sarif").read_text(encoding="utf-8"))
     assert log["runs"][0]["results"]
-    assert "# mcproof lint: failed" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
+    assert "# mcproof check: failed" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
     assert Path(runner["GITHUB_OUTPUT"]).read_text() == "exit-code=1\n"
     assert "burn_book" in (checkout / "report.html").read_text(encoding="utf-8")
 
@@ -173,7 +173,7 @@ def test_the_action_starts_a_server_that_the_workflow_names_and_writes_a_report(
     server = "\n".join((*RAW, "good"))
     done = run_check(runner, server=server, report="run.json", arguments="--fail-on\nnever")
     assert done.returncode == 0, done.stderr
-    assert json.loads((checkout / "run.json").read_text(encoding="utf-8"))["command"] == "lint"
+    assert json.loads((checkout / "run.json").read_text(encoding="utf-8"))["command"] == "check"
     write(checkout / "old.json", [CLEAN_TOOL])
     done = run_check(runner, command="diff", targets="old.json", server=server)
     assert done.stdout.startswith("::error ")
@@ -190,6 +190,14 @@ def test_what_users_write_into_the_action_is_never_run(runner: dict[str, str], t
     assert not trap.exists()
     for each in ACTION["runs"]["steps"]:
         assert "${{" not in each.get("run", ""), "an input belongs into the environment of a step, not into its script"
+
+
+def test_the_action_leaves_the_python_of_the_job_alone() -> None:
+    setup = ACTION["runs"]["steps"][0]
+    assert setup["with"]["update-environment"] == "false"
+    install = step("Install mcproof")
+    assert install["env"]["PYTHON"] == f"${{{{ steps.{setup['id']}.outputs.python-path }}}}"
+    assert install["run"].startswith('"$PYTHON" ')
 
 
 def test_every_input_of_the_action_is_described_and_used() -> None:

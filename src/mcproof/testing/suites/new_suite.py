@@ -147,6 +147,7 @@ class _Room:
 def _head(servers: Sequence[FirstServer], command: str) -> Iterator[str]:
     of = comment_text(", ".join(server.label for server in servers[:3])) + (" and others" if len(servers) > 3 else "")
     yield f"# Tests of {of}, written by `mcproof init`; run them with `{comment_text(command)}`."
+    yield "# In CI, run `mcproof check` with the same target too: grade, clients, trust and promises in one run."
     yield "# A starting point: use your own values, and expect more than that a call succeeds."
     yield "# Tests that may have side effects or do not pass yet are commented out: remove the `# ` to activate them."
     yield "# For completion in an editor, run `mcproof validate --schema > mcproof.schema.json` and add at the top:"
