@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -267,3 +268,30 @@ def test_text_of_a_check_stays_within_100_columns_in_a_pipe(here: Path) -> None:
     _edits(here, "text", "query", "delete")
     lines = run("check", "server.py", env={"COLUMNS": ""}).stdout.splitlines()
     assert max(map(len, lines)) <= 100
+
+
+def test_notes_alone_are_no_edit_unless_they_hold_back_the_letter(here: Path) -> None:
+    optional = {"type": "object", "properties": {"q": {"type": "string", "description": "Words.", "default": ""}}}
+    tools = [{**CLEAN_TOOL, "name": f"find_{number}", "inputSchema": optional} for number in range(16)]
+    info = {"serverInfo": {"name": "a", "version": "1"}}
+    write(here / "few.json", {"initialize": info, "tools": tools[:3]})
+    assert not any("tool-no-required" in edit["rules"] for edit in checked("few.json")["next"])
+    write(here / "many.json", {"initialize": info, "tools": tools})
+    (edit,) = [edit for edit in checked("many.json")["next"] if "tool-no-required" in edit["rules"]]
+    assert edit["why"] == "B → A"
+
+
+def test_two_rules_that_ask_for_the_same_are_one_edit(here: Path) -> None:
+    tools = [{**CLEAN_TOOL, "name": "find_a", "description": "Find one book. " * 40}]
+    tools.append({**CLEAN_TOOL, "name": "find_b", "description": "Find other books. " * 200})
+    write(here / "long.json", {"tools": tools})
+    whats = [edit["what"] for edit in checked("long.json")["next"]]
+    assert sum(what.startswith("shorten") for what in whats) == 1
+
+
+def test_the_place_of_an_edit_is_cropped_where_it_says_least(here: Path) -> None:
+    below = here.joinpath(*["folder_with_a_long_name"] * 4)
+    below.mkdir(parents=True)
+    (below / "server.py").write_text(IMPORTS + CAUSES["text"], encoding="utf-8")
+    lines = run("check", str(below / "server.py"), env=WIDE).stdout.splitlines()
+    assert any(re.fullmatch(r"     ….*/server\.py:\d+", line) for line in lines)

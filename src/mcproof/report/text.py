@@ -39,7 +39,7 @@ _BARS, _BAR_WIDTH, _TOKEN_BAR_WIDTH = 10, 32, 24
 _LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
 _TEST_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
 _TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
-_FACT_LABEL, _EDIT_LINES = 10, 20
+_FACT_LABEL, _EDIT_LINES = 10, 17
 """The columns of the labels of facts, and the most lines of edits: a check is one screen."""
 _ASCII = {"✓": "ok", "✗": "X", "·": "-"}
 _LARGE = {
@@ -129,8 +129,12 @@ class TextRenderer(Renderer):
             painted = f"{style.paint(word, _COLOURS[fact.tone], 'bold')} " if word else ""
             head = f"  {fact.label:{_FACT_LABEL}}{painted}"
             yield f"{head}{style.fitting(fact.text, style.width - display_width(head))}\n"
+            indent = _FACT_LABEL + 4
             for detail in fact.details:
-                yield f"{' ' * (_FACT_LABEL + 2)}- {style.fitting(detail, style.width - _FACT_LABEL - 4)}\n"
+                first, *others = wrapped(style.text(detail, 500), style.width, used=indent, indent=indent)
+                yield f"{' ' * (indent - 2)}- {style.fitting(first, style.width - indent)}\n"
+                if rest := " ".join(map(str.strip, others)):
+                    yield f"{' ' * indent}{style.fitting(rest, style.width - indent)}\n"
         yield "\n"
 
     def edits(self, block: blocks.Edits) -> Iterator[str]:
@@ -142,7 +146,7 @@ class TextRenderer(Renderer):
             first, *others = wrapped(words, style.width, used=5, indent=5)
             rest = [" ".join(map(str.strip, others))] if others else []
             shown = [style.fitting(part, style.width - 5) for part in (first, *rest)]
-            shown.append(style.paint(style.fitting(edit.place, style.width - 5), "dim"))
+            shown.append(style.paint(self._ending(edit.place, style.width - 5), "dim"))
             drawn.append(shown)
         room -= sum(map(len, drawn))
         for number, (edit, lines) in enumerate(zip(block.edits, drawn, strict=True), 1):
@@ -150,6 +154,13 @@ class TextRenderer(Renderer):
             snippet = edit.snippet.splitlines()[: max(0, room)]
             room -= len(snippet)
             yield from (f"       {style.paint(style.fitting(line, style.width - 7), 'help')}\n" for line in snippet)
+
+    def _ending(self, place: str, room: int) -> str:
+        """A place in a file, cropped at its beginning: the folders say least."""
+        if display_width(shown := self._style.text(place, 1_000)) <= room:
+            return shown
+        ellipsis = self._style.symbol("…", "...")
+        return ellipsis + self._style.ending(place, room - len(ellipsis))
 
     def findings(self, block: blocks.Findings) -> Iterator[str]:
         return findings_text(block, self._style)

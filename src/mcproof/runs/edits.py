@@ -35,6 +35,7 @@ _WORTH = {"verdict": 30, "letter": 20, "error": 12, "client": 5, "more errors": 
 _MOST_ERRORS = 10
 """The further errors that count: more of them rarely are more work."""
 _COUNTED_PARAMETERS = re.compile(r"\{n\} parameter\{s\}")
+_NUMBER = re.compile(r"\d[\d,]*")
 _LONGEST_ADVICE = 110
 _END_OF_CLAUSE = re.compile(r"; |: |, (?:or|and) ")
 
@@ -87,7 +88,15 @@ def most_helpful(
     """Return the edits that gain most, the best first; `source` has the places of a live server in its code."""
     gains = [(draft, _gain(draft, findings, scored)) for draft in _drafts(findings)]
     gains = sorted((pair for pair in gains if pair[1].worth > 0), key=lambda pair: -pair[1].worth)
-    return [_edit(catalog, draft, gain, scored, source) for draft, gain in gains[:MOST_EDITS]]
+    edits: dict[str, Edit] = {}
+    for draft, gain in gains:
+        what = _what(draft, scored)
+        # Another rule about some of the same texts asks for the same: `shorten 7 descriptions`, `shorten 2 …`.
+        if (same := _NUMBER.sub("", what).replace("s", "")) not in edits:
+            edits[same] = _edit(catalog, draft, what, gain, source)
+        if len(edits) == MOST_EDITS:
+            break
+    return list(edits.values())
 
 
 def _drafts(findings: Sequence[Finding]) -> list[_Draft]:
@@ -128,6 +137,10 @@ def _gain(draft: _Draft, findings: Sequence[Finding], scored: Scored) -> _Gain:
     # Only without any of its findings is a client, or a rule, better off.
     rules = [rule for rule in draft.rules if of_draft[rule] == of_all[rule]]
     gains += [*_client_gains(rules, scored.improvements), *_trust_gains(rules, scored)]
+    if not any(gain.worth >= _WORTH["letter"] for gain in gains) and all(
+        finding.level == "note" for finding in draft.findings
+    ):
+        return _Gain(0, "")  # a note may be intended, such as a tool whose parameters have good defaults
     gains += _error_gains(draft.findings, is_all=not any(gain.words for gain in gains))
     return _Gain(sum(gain.worth for gain in gains), "; ".join(filter(None, (gain.words for gain in gains))))
 
@@ -189,10 +202,10 @@ def _error_gains(findings: list[Finding], *, is_all: bool) -> Iterator[_Gain]:
         yield _Gain(_WORTH["error"] + more, f"fixes {plural(errors, 'error')}")
 
 
-def _edit(catalog: Catalog, draft: _Draft, gain: _Gain, scored: Scored, source: Catalog | None) -> Edit:
+def _edit(catalog: Catalog, draft: _Draft, what: str, gain: _Gain, source: Catalog | None) -> Edit:
     first = draft.findings[0]
     snippet = _snippet(catalog, draft.findings)
-    return Edit(_what(draft, scored), gain.words, _place(catalog, first, source), snippet, draft.rules)
+    return Edit(what, gain.words, _place(catalog, first, source), snippet, draft.rules)
 
 
 def _what(draft: _Draft, scored: Scored) -> str:

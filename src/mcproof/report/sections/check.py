@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _REASONS, _CLIENTS, _BROKEN = 2, 4, 2
 """How many reasons of a verdict, clients and broken promises text names."""
-_MOST_DEDUCTIONS, _FACT = 3, 86
-"""How many rules hold a grade back by name, and the columns of a fact."""
+_MOST_DEDUCTIONS, _FACT, _PATH = 3, 86, 76
+"""How many rules hold a grade back by name, and the columns of a fact and of a path in it."""
 _LONGEST_TARGET = 24
 """The longest target in the line of further commands, which has no room for more."""
 
@@ -81,7 +81,8 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
         yield Fact("trust", verdict, rest, TONES[trust.verdict], reasons)
     yield _promise_fact(result, payload)
     if payload.trust.source:
-        yield Fact("source", "", f"read too: {payload.trust.source}")
+        read = payload.trust.source
+        yield Fact("source", "", f"read too: {read if len(read) <= _PATH else f'…{read[-_PATH:]}'}")
 
 
 def _client_fact(payload: CheckPayload) -> Fact:
@@ -109,8 +110,7 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     called = called_sentence(len(result.called_tools), result.counts.get("tools", 0))
     text = f"{counts.kept:,} kept, {counts.broken:,} broken, {unjudged:,} not judged; {called}"
     broken = [f"{cell.tool}: {cell.reason}" for cell in payload.proof.matrix if cell.verdict == "broken promise"]
-    if len(broken) > _BROKEN:
-        broken = [*broken[: _BROKEN - 1], f"{broken[_BROKEN - 1]} (and {len(broken) - _BROKEN:,} more)"]
+    broken = [reason if len(reason) <= _FACT else f"{reason[: _FACT - 1]}…" for reason in broken[:_BROKEN]]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
     return Fact("promises", symbol, text, tone, broken)
 

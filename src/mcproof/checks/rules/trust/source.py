@@ -337,7 +337,7 @@ def composed_query(source: SourceFlows) -> Iterator[Problem]:
 
 @_flow_rule("TRU-304", "path-without-containment", "high")
 def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
-    """A value of the client is used as a path, without a check that the path stays in a folder.
+    """A value of the client is used as a path that no check keeps in a folder.
 
     Why: `../../.ssh/id_rsa` or an absolute path reads or writes any file that the server can.
     Fix: resolve the path and compare: `(root / name).resolve().is_relative_to(root)`, or in JavaScript
