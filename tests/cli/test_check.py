@@ -295,3 +295,23 @@ def test_the_place_of_an_edit_is_cropped_where_it_says_least(here: Path) -> None
     (below / "server.py").write_text(IMPORTS + CAUSES["text"], encoding="utf-8")
     lines = run("check", str(below / "server.py"), env=WIDE).stdout.splitlines()
     assert any(re.fullmatch(r"     ….*/server\.py:\d+", line) for line in lines)
+
+
+@pytest.mark.parametrize("command", ["check", "lint", "compat"])
+def test_what_breaks_is_an_error_only_in_a_client_that_is_named(here: Path, command: str) -> None:
+    write(here / "dotted.json", {"tools": [{**CLEAN_TOOL, "name": "find.book"}]})
+
+    def levels(*words: str) -> set[str]:
+        document = document_of(run(command, "dotted.json", "--format", "json", *words), command)
+        return {finding["level"] for finding in document["findings"] if finding["rule"] == "CMP-001"}
+
+    assert levels() == {"warning"}
+    assert levels("--client", "cursor") == {"error"}
+    (here / "mcproof.toml").write_text('clients = ["cursor"]\n')
+    assert levels() == {"error"}
+
+
+def test_a_client_that_matters_does_not_hide_the_others_from_a_check(here: Path) -> None:
+    write(here / "dotted.json", {"tools": [{**CLEAN_TOOL, "name": "find.book"}]})
+    assert checked("dotted.json", "--client", "cursor", code=1)["clients"] == checked("dotted.json")["clients"]
+    assert "(did you mean `cursor`?)" in run("check", "dotted.json", "--client", "cursr").stderr

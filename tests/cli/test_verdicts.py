@@ -93,7 +93,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
         ("scan", "poisoned.json"),
         "✗ block: 1 reason; ",
     ),
-    "check": (("check", "faulty.json"), "✗ failed: 1 error (gate: errors); met: verdict allow"),
+    "check": (("check", "faulty.json"), "✗ failed: 1 error (gate: errors)"),
     "auth": (("auth", "status", "https://example.invalid/mcp"), "mcproof: no token is stored for "),
     "diff": (("diff", "loose.json", "clean.json"), "✗ failed: 1 breaking change (gate: breaking changes)"),
     "call": (("call", "nothing", "--unchecked", *REFUSING), "mcproof: the server responds with an error: "),
@@ -183,7 +183,7 @@ def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
         (("prove", "--checks", "unknown_tool,missing_required", *REFUSING), "✓ passed: no errors in behaviour; "),
         (
             ("fuzz", "--cases", "10", *ACCEPTING),
-            "passed: no errors; 2 accepted violations: not gated; --strict fails on them (1 tool called)",
+            "passed: no errors; 2 lenient responses: not gated; --strict fails on them (1 tool called)",
         ),
     ],
     ids=" ".join,

@@ -15,6 +15,7 @@ from mcproof.report.phrases import (
     CHANGE_WORDS,
     arguments_text,
     gate_sentence,
+    outcome_word,
     repository_path,
     scope_of,
     static_sentence,
@@ -226,7 +227,7 @@ class MarkdownRenderer(Renderer):
 
     def cases(self, block: blocks.Cases) -> Iterator[str]:
         counts = block.fuzzing.counts
-        titles = " | ".join(name.replace("_", " ") for name in counts)
+        titles = " | ".join(outcome_word(name) for name in counts)
         cells = " | ".join(f"{count:,}" for count in counts.values())
         yield f"| {titles} |\n|{' --- |' * len(counts)}\n| {cells} |\n"
 
@@ -235,7 +236,7 @@ class MarkdownRenderer(Renderer):
         for failure in block.failures:
             times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
             tool = "the server" if failure.tool is None else code(failure.tool)
-            outcome = failure.outcome.replace("_", " ")
+            outcome = outcome_word(failure.outcome)
             arguments, replay = code(arguments_text(failure)), code(failure.replay)
             yield f"| {outcome} | {tool} | {escaped(failure.what)}{times} | {arguments} | {replay} |\n"
 

@@ -193,6 +193,11 @@ def floor_note(grade: Grade, points: str) -> str:
     return f"the score is {below}: no single fix raises it, so start with the costliest"
 
 
+def outcome_word(outcome: str) -> str:
+    """Return the outcome of a case for people: a response to an invalid call as if it were valid is lenient."""
+    return {"accepted": "lenient"}.get(outcome, outcome.replace("_", " "))
+
+
 def outcome_tone(outcome: str) -> str:
     """Return the tone of the outcome of a case."""
     return {"clean": "good", "accepted": "fair"}.get(outcome, "bad")

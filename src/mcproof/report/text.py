@@ -8,7 +8,7 @@ from mcproof.checks.findings import level_of
 from mcproof.core.console import Style, display_width, few, padded, plural, wrapped
 from mcproof.report.blocks import TEXT, Renderer
 from mcproof.report.frames import command_hint, findings_text, location_of, readable_response
-from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone
+from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone, outcome_word
 from mcproof.report.verdicts import closing_verdict, target_verdict
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ class TextRenderer(Renderer):
         for name, count in block.fuzzing.counts.items():
             bar = self._bar(room * count / widest) if count else ""
             painted = self._style.paint(bar, _COLOURS[outcome_tone(name)])
-            yield f"  {name.replace('_', ' '):18} {count:>8,}  {painted}".rstrip() + "\n"
+            yield f"  {outcome_word(name):18} {count:>8,}  {painted}".rstrip() + "\n"
 
     def _bar(self, length: float) -> str:
         return self._style.symbol("█", "#") * max(1, round(length))
@@ -312,14 +312,14 @@ class TextRenderer(Renderer):
             for failure in shown:
                 yield from self._failure(failure)
             if hidden := len(members) - len(shown):
-                yield f"and {hidden:,} more: {outcome.replace('_', ' ')} {self._tool(tool)} (--show all)\n\n"
+                yield f"and {hidden:,} more: {outcome_word(outcome)} {self._tool(tool)} (--show all)\n\n"
 
     def _tool(self, tool: str | None) -> str:
         return self._style.text(tool, 100) if tool is not None else "the server"
 
     def _failure(self, failure: Failure) -> Iterator[str]:
         """Render a failed case: the problem, the arguments, the response and the replay command."""
-        style, outcome = self._style, failure.outcome.replace("_", " ")
+        style, outcome = self._style, outcome_word(failure.outcome)
         times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
         what = f"{self._tool(failure.tool)}: {style.text(failure.what or 'invalid response')}{times}"
         first, *others = wrapped(what, style.width, used=len(outcome) + 1, indent=4)

@@ -281,7 +281,7 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     if result.fail_on == "never":
         return GateVerdict(REPORTED, f"{counts.kept}; {tools}", "fair" if result.findings else "none")
     if accepted := _accepted_violations(result):
-        what = plural(accepted, "accepted violation")
+        what = plural(accepted, "lenient response")
         return GateVerdict(PASSED, f"no errors; {what}: not gated; --strict fails on them ({tools})", "fair")
     return GateVerdict(PASSED, f"{counts.kept}; {tools}", "good")
 

@@ -40,7 +40,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
     """Judge every target of a request in every way."""
     run = TargetRun(request, listen, session)
     about_clients = CompatRequest(request.targets, min_clients=request.min_clients)
-    judges = ClientJudges(about_clients, run)
+    judges = ClientJudges(about_clients, run, request.clients)
 
     def observe(server: Endpoint, _: Catalog | None) -> tuple[Any, ...]:
         # Without the catalog only the perimeter is observed: no further connection over MCP.

@@ -50,13 +50,14 @@ class ClientJudge:
 class ClientJudges:
     """The judges of a run; they are made before anything is started, as a client may be unknown."""
 
-    def __init__(self, request: CompatRequest, run: TargetRun) -> None:
+    def __init__(self, request: CompatRequest, run: TargetRun, important: tuple[str, ...] = ()) -> None:
+        """Make the judge of each configuration; `important` are clients that matter besides those of the request."""
         self._judges: dict[Any, ClientJudge] = {}
         for plan in run.plans:
             # A run has a plan for each configuration, but most of them change no profile.
             key = self._key(plan)
             if key not in self._judges:
-                judge = self._judges[key] = ClientJudge(request, plan.profiles, plan.named_clients)
+                judge = self._judges[key] = ClientJudge(request, plan.profiles, (*plan.named_clients, *important))
                 run.add_messages(judge.choice.version_messages())
 
     @staticmethod

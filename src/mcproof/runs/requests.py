@@ -237,6 +237,8 @@ class CheckRequest(NamedTuple):
     fails_on: str = "block"
     """The least bad verdict that fails: `review` or `block`."""
     min_clients: int | None = None
+    clients: tuple[str, ...] = ()
+    """The clients that matter, as `NAME` or `NAME@VERSION`: what breaks there is an error."""
     is_static: bool = False
     """Whether no tool is called."""
     calls: CallOptions = CallOptions()

@@ -110,6 +110,15 @@ _MIN_CLIENTS = Option(
     to="min_clients",
     type=whole_number("clients"),
 )
+_CLIENTS_THAT_MATTER = Option(
+    RULES,
+    "--client NAME[@VERSION]",
+    "a client that matters: what breaks there is an error, and all its facts are checked; "
+    "`mcproof explain clients` lists them; comma-separated, repeatable",
+    to="clients",
+    read=words,
+    repeatable=True,
+)
 COMMANDS = (
     Command(
         "check",
@@ -119,6 +128,7 @@ COMMANDS = (
             _MIN_GRADE,
             _FAIL_ON_VERDICT,
             _MIN_CLIENTS,
+            _CLIENTS_THAT_MATTER,
             Option(CALLS, "--static", "call no tool: promises are not judged", to="is_static"),
             Option(
                 CALLS,
@@ -157,15 +167,7 @@ part in full; `scan` also connects several times to compare what it lists.
                 f"(default {','.join(KINDS[LintRequest].rulesets)})",
                 repeatable=True,
             ),
-            Option(
-                RULES,
-                "--client NAME[@VERSION]",
-                "a client that matters: what breaks there is an error, and all its facts are checked; "
-                "`mcproof explain clients` lists them; comma-separated, repeatable",
-                to="clients",
-                read=words,
-                repeatable=True,
-            ),
+            _CLIENTS_THAT_MATTER,
             SELECTION,
             *COMPARISON,
             policy(KINDS[LintRequest].fail_on),

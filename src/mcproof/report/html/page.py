@@ -20,7 +20,7 @@ from mcproof.report.grids import MEANINGS, matrix_grid, symbol_of
 from mcproof.report.html import parts
 from mcproof.report.html.parts import MOST, MOST_ROWS, PageRoom, by_outcome, count_levels, rules_used, words_of
 from mcproof.report.html.views import TargetView, verdict_tile
-from mcproof.report.phrases import GRADE_TONES, arguments_text, floor_note, outcome_tone
+from mcproof.report.phrases import GRADE_TONES, arguments_text, floor_note, outcome_tone, outcome_word
 from mcproof.report.sections.outcomes import LOOKS, Look, test_shares
 from mcproof.report.verdicts import run_verdict
 from mcproof.testing.outcomes import OUTCOMES, TestResult
@@ -45,7 +45,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters.update(crop=crop, number=number, plural=plural, code_parts=code_parts, words=words, sentence=sentence)
+    pages.filters.update(
+        crop=crop,
+        number=number,
+        plural=plural,
+        code_parts=code_parts,
+        words=words,
+        sentence=sentence,
+        outcome_word=outcome_word,
+    )
     return pages
 
 

@@ -139,7 +139,7 @@ def fuzz_document(result: TargetResult) -> Document:
     clean, accepted = (fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted"))
     shares = [
         Share("good", "✓", clean, "clean"),
-        Share("fair", "!", accepted, "invalid but accepted"),
+        Share("fair", "!", accepted, "lenient"),
         Share("bad", "✗", max(0, fuzzing.cases - clean - accepted), "failed"),
     ]
     return Document(body, [findings], [*_untested(result), Only((TEXT,), totals)], shares)

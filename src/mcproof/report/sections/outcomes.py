@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OUTCOME_WORDS = {
     "clean": ("clean", "clean"),
-    "accepted": ("invalid but accepted", "invalid but accepted"),
+    "accepted": ("lenient", "lenient"),
     "crash": ("crash", "crashes"),
     "hang": ("hang", "hangs"),
     "protocol_violation": ("protocol violation", "protocol violations"),
