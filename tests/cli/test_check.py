@@ -315,3 +315,18 @@ def test_a_client_that_matters_does_not_hide_the_others_from_a_check(here: Path)
     write(here / "dotted.json", {"tools": [{**CLEAN_TOOL, "name": "find.book"}]})
     assert checked("dotted.json", "--client", "cursor", code=1)["clients"] == checked("dotted.json")["clients"]
     assert "(did you mean `cursor`?)" in run("check", "dotted.json", "--client", "cursr").stderr
+
+
+def test_what_the_source_does_not_show_breaks_no_client(here: Path) -> None:
+    (here / "server.py").write_text(
+        "import os\nfrom fastmcp import FastMCP\n\nmcp = FastMCP('books')\n\n\n"
+        "@mcp.tool(description=os.environ['TEXT'])\ndef find_book(title: str) -> str:\n    return title\n",
+        encoding="utf-8",
+    )
+    assert checked("server.py")["clients"]["breaks"] == []
+    (here / "bare.py").write_text(
+        "from fastmcp import FastMCP\n\nmcp = FastMCP('books')\n\n\n"
+        "@mcp.tool\ndef find_book(title: str) -> str:\n    return title\n",
+        encoding="utf-8",
+    )
+    assert checked("bare.py", "--fail-on", "never")["clients"]["breaks"] == ["amazon-q-cli"]

@@ -194,7 +194,7 @@ def _is_guess(finding: Finding) -> bool:
         return True
     if isinstance(traits := finding.rule.traits.own, GradeTraits):
         return any(f"{pointer}/{member}" in item.source.unknown for member in traits.reads)
-    return any(unknown.rpartition("/")[0] == pointer for unknown in item.source.unknown)
+    return not item.source.knows_members(pointer)
 
 
 class _RuleRun:

@@ -165,7 +165,14 @@ class ClientChecks:
             return []
         checks = self._checks_on(tool, server_key)
         view = ClientView(tool, server_key)
-        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)]
+        found: list[Violation] = [
+            (check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)
+        ]
+        source = tool.source
+        if source is None or not source.unknown:
+            return found
+        # A description that the source does not show is not one that the server lacks.
+        return [violation for violation in found if source.knows_members(violation[2])]
 
     def _checks_on(self, tool: Tool, server_key: str) -> list[_Check]:
         """The constraints that a tool may break."""

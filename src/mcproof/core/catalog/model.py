@@ -154,6 +154,10 @@ class SourceTool(NamedTuple):
             around = around.rpartition("/")[0]
         return False
 
+    def knows_members(self, pointer: str) -> bool:
+        """Whether also no member of the value at a pointer is unknown, so that what is missing there is missing."""
+        return self.knows(pointer) and not any(unknown.rpartition("/")[0] == pointer for unknown in self.unknown)
+
     def knows_all(self, pointer: str) -> bool:
         """Whether also nothing inside the value at a pointer is unknown."""
         return self.knows(pointer) and not any(unknown.startswith(f"{pointer}/") for unknown in self.unknown)
