@@ -21,7 +21,7 @@ from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
 from mcproof.checks.diff.changes import CHANGE_KINDS
-from mcproof.checks.findings import RuleSummary, Snippet, TextEdit
+from mcproof.checks.findings import RULESET_NAMES, Level, RuleSummary, Severity, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.rule import FAULTS, RULESETS, all_rules
@@ -33,12 +33,13 @@ from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
 from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMAND_GROUPS
 from mcproof.core.errors import Notice, Untested
+from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.stored_form import Fault, Position, Text, member, record
 from mcproof.probing.outcomes import Cell, Failure, NegativePathCounts, ProbeResult, Promises
 from mcproof.report.formats import FORMATS
 from mcproof.report.grids import KIND_WORDS
 from mcproof.report.listings import ListedParameter, newest_date
 from mcproof.runs.codec import is_record, members_of
-from mcproof.runs.records import FindingRecord, FixRecord
 from mcproof.runs.results import AppliedConfiguration, Conclusion, Descriptions, Edit, Trouble
 from mcproof.services.store.queries import PastRun
 from mcproof.testing.outcomes import TestFailure, TestResult
@@ -51,6 +52,53 @@ if TYPE_CHECKING:
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 SCHEMAS = ROOT / "src" / "mcproof" / "runs" / "schemas"
+
+
+@record()
+class FixRecord(NamedTuple):
+    """An automatic fix: set this member of the object at `pointer`."""
+
+    set: str
+    """The key of the member."""
+    to: Any
+    """The new value. Any JSON."""
+
+
+@record()
+class FindingRecord(NamedTuple):
+    """A finding."""
+
+    # Written by hand in `runs.records`, because a long report is little else; this is what that writes.
+
+    rule: Text
+    """The permanent id of the rule."""
+    ruleset: Annotated[str, member(enum=RULESET_NAMES[:-1])]
+    """The ruleset of the rule."""
+    severity: Severity
+    """The severity, as the ruleset publishes it."""
+    level: Level
+    """The level, which determines the exit code."""
+    fault: Fault | None
+    """The id in the fault taxonomy that rules and probes share, or None."""
+    subject: Annotated[str, member(pattern="^(server$|(tool|resource|template|prompt|parameter):)")]
+    """The subject: `server`, or a kind and a name such as `tool:search` or `parameter:query`."""
+    tool: Text | None
+    """The tool, also of a parameter, or None."""
+    pointer: Annotated[str, member(pattern="^(/([^/~]|~[01])*)*$")]
+    """A JSON pointer to the problem, relative to the tool, resource or prompt."""
+    message: Text
+    """The problem, in one sentence."""
+    evidence: dict[str, Any] | None
+    """Evidence for programs; its members depend on the rule. Null if the message is complete."""
+    file: Text
+    """The file, as given."""
+    line: Position | None
+    """The line in that file, counted from 1, or None if there is no location."""
+    column: Position | None
+    """The column in that line, in characters, counted from 1, or None."""
+    fix: FixRecord | None
+    """The change that `schema-lint --fix` makes, or None."""
+
 
 NAMES: dict[type, str] = {
     Action: "action",

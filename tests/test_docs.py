@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from cli.running import run
 from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.cli.main import COMMANDS
 from mcproof.report.formats import FORMATS
+from script_modules import script
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,12 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def write_docs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("write_docs")
 
 
 def test_no_generated_page_is_stale(write_docs: ModuleType) -> None:

@@ -7,11 +7,9 @@ import os
 from functools import cache
 from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.findings import RULESET_NAMES, Level, Severity, SharedEvidence
-from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.stored_form import Fault, Position, Text, member, record
+from mcproof.checks.findings import SharedEvidence
 from mcproof.runs import codec
 
 if TYPE_CHECKING:
@@ -72,52 +70,8 @@ def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
     yield "\n]" if separator else "]"
 
 
-@record()
-class FixRecord(NamedTuple):
-    """An automatic fix: set this member of the object at `pointer`."""
-
-    set: str
-    """The key of the member."""
-    to: Any
-    """The new value. Any JSON."""
-
-
-@record()
-class FindingRecord(NamedTuple):
-    """A finding."""
-
-    rule: Text
-    """The permanent id of the rule."""
-    ruleset: Annotated[str, member(enum=RULESET_NAMES[:-1])]
-    """The ruleset of the rule."""
-    severity: Severity
-    """The severity, as the ruleset publishes it."""
-    level: Level
-    """The level, which determines the exit code."""
-    fault: Fault | None
-    """The id in the fault taxonomy that rules and probes share, or None."""
-    subject: Annotated[str, member(pattern="^(server$|(tool|resource|template|prompt|parameter):)")]
-    """The subject: `server`, or a kind and a name such as `tool:search` or `parameter:query`."""
-    tool: Text | None
-    """The tool, also of a parameter, or None."""
-    pointer: Annotated[str, member(pattern="^(/([^/~]|~[01])*)*$")]
-    """A JSON pointer to the problem, relative to the tool, resource or prompt."""
-    message: Text
-    """The problem, in one sentence."""
-    evidence: dict[str, Any] | None
-    """Evidence for programs; its members depend on the rule. Null if the message is complete."""
-    file: Text
-    """The file, as given."""
-    line: Position | None
-    """The line in that file, counted from 1, or None if there is no location."""
-    column: Position | None
-    """The column in that line, in characters, counted from 1, or None."""
-    fix: FixRecord | None
-    """The change that `schema-lint --fix` makes, or None."""
-
-
 def finding_line(finding: ReportedFinding) -> str:
-    """Return a finding as JSON on one line: a `FindingRecord`.
+    """Return a finding as JSON on one line, as the published schemas have it.
 
     Written by hand, because a long report is little else: the encoder takes half as long again.
     """
