@@ -138,6 +138,89 @@ def test_marks_rule_out_no_demand_of_the_specification_that_is_broken(raw: dict[
         assert chosen == found()
 
 
+USUAL = {"type": "string", "description": "A text."}
+ODD_SCHEMAS: list[Any] = [
+    {"type": "array"},
+    {"type": ["array", "string"]},
+    {"description": "Anything."},
+    {"type": "object", "properties": {"a": USUAL}, "required": ["b"]},
+    {"type": "object", "properties": {"a b": USUAL}},
+    {"type": "array", "items": {"description": "Anything."}},
+    {"type": "string", "enum": [""]},
+    {"enum": [1, 1]},
+    {"type": "string", "pattern": "^(?=a)", "format": "phone", "minLength": 5000},
+    {"type": "string", "x-mcp-header": ""},
+    {"type": "string", "x-mcp-header": "Api-Key"},
+    {"anyOf": [USUAL, {"type": "null"}], "type": "string"},
+    {"$ref": "#/nothing"},
+    {"$ref": "https://example.com/x.json"},
+    {"type": "array", "items": USUAL, "enum": [["a"]]},
+    {"type": "string", "enum": [str(number) for number in range(1_001)]},
+    {"type": "object", "additionalProperties": True},
+    {"type": "string", "description": "x" * 1_025},
+    {"type": "text"},
+    {"type": "number", "exclusiveMinimum": True},
+    {"type": "array", "items": [USUAL]},
+    {"type": "array", "items": True},
+    {"type": "object", "required": None},
+    True,
+    None,
+]
+ODD_ROOTS: list[dict[str, Any]] = [
+    {"$schema": "http://json-schema.org/draft-07/schema#"},
+    {"$schema": "https://json-schema.org/draft/2020-12/schema"},
+    {"oneOf": [{"required": ["a"]}]},
+    {"required": None},
+    {"properties": []},
+    {"properties": {"a": True}},
+]
+EXECUTIONS: list[Any] = [None, {"taskSupport": "required"}, {"taskSupport": "x"}, []]
+ICONS: list[Any] = [[{"src": "file:///a"}], [{}], {}, None]
+METAS: list[Any] = [{"a/b/c": 1}, {"a.mcp/b": 1}, {"_fastmcp": {}}, None]
+ODD_MEMBERS: list[dict[str, Any]] = [
+    {},
+    *({"inputSchema": {"type": "object", "properties": {"a": schema}}} for schema in ODD_SCHEMAS),
+    *({"outputSchema": {"type": "object", "properties": {"a": schema}}} for schema in ODD_SCHEMAS),
+    *({"inputSchema": schema} for schema in ({"type": "object"}, {"properties": {"a": USUAL}}, {"type": "array"}, {})),
+    *({"inputSchema": {"type": "object", "properties": {"a": USUAL}, **more}} for more in ODD_ROOTS),
+    {"outputSchema": {"type": "array"}},
+    {"outputSchema": {"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"}},
+    *({"name": name} for name in ("a.b", "-a", "a-", "a__b", "1a", "é", "a" * 65, "a" * 57, "", 1)),
+    *({"description": text} for text in ("", " ", "é" * 1_025, "x" * 2_049, None)),
+    *({"title": title} for title in ("", " ", None, 1, "Other")),
+    *({"annotations": {"title": "A", hint: value}} for hint in ("readOnlyHint", "x") for value in (True, None, "yes")),
+    {"annotations": {"readOnlyHint": True, "destructiveHint": True}},
+    {"annotations": {"title": "A"}, "title": "B"},
+    {"annotations": []},
+    *({"execution": execution} for execution in EXECUTIONS),
+    *({"icons": icons} for icons in ICONS),
+    *({"_meta": meta} for meta in METAS),
+    {"extra": 1},
+]
+"""Members of a tool, each of which breaks something, beside those that are as usual."""
+
+
+@pytest.mark.parametrize("members", ODD_MEMBERS)
+@pytest.mark.parametrize("revision", sorted(REVISIONS))
+def test_what_is_broken_is_found_with_marks_as_without(members: dict[str, Any], revision: str) -> None:
+    usual = {"name": "find", "description": "Find it.", "inputSchema": {"type": "object", "properties": {"a": USUAL}}}
+    raw = {**usual, **members}
+
+    def found() -> list[Any]:
+        catalog = read_snapshot(json.dumps([raw]).encode(), "tools.json")
+        hits = BY_MARKS.on_tool(catalog.tools[0], "srv")
+        findings = check(catalog, rules_of("spec"), observed=Observed(revision=revision))
+        return [
+            *((hit.active.key, hit.pointer) for hit in hits),
+            *((finding.rule.id, finding.pointer, finding.message) for finding in findings),
+        ]
+
+    with_marks = found()
+    with mock.patch.object(Tool, "marks", None):
+        assert with_marks == found()
+        assert with_marks or not members
+
+
 PLAIN_NAMES = ("a", "Z9", "find_item", "find-item-2", "a_b-C", "a" * 64)
 
 
