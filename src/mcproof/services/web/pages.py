@@ -34,6 +34,7 @@ from mcproof.services.store.queries import (
     history_of,
     newest_catalog,
     run_report,
+    server_names,
     stored_catalog,
 )
 from mcproof.services.store.servers import (
@@ -63,6 +64,8 @@ _Text = Annotated[str, Query(max_length=500)]
 _LEVELS = ("error", "warning", "note")
 _HISTORY = 100
 """How many runs of a server its page shows."""
+_MOST_NAMES = 200
+"""How many servers are offered as a list; of more, names are completed."""
 
 
 def pages_router() -> APIRouter:
@@ -192,7 +195,8 @@ async def server_page(request: Request, name: str, a: _Text = "", b: _Text = "")
     if facts is None:
         raise HTTPException(404, "there is no such server")
     runs = facts.history.runs[::-1]
-    older, newer = _chosen(runs, a, b)
+    versions = _versions(runs)
+    older, newer = _chosen(versions, a, b)
     changes = None if older is None or newer is None else await _changes(request, older.catalog, newer.catalog)
     promises = None
     proof = next((run for run in runs if run.command == "prove" and not run.error), None)
@@ -205,6 +209,7 @@ async def server_page(request: Request, name: str, a: _Text = "", b: _Text = "")
         server=facts.server,
         history=facts.history,
         runs=runs,
+        versions=versions,
         trend=score_line(scores),
         older=older,
         newer=newer,
@@ -259,14 +264,20 @@ def _firing(database: Database, name: str) -> list[_Firing]:
     return sorted(firing, key=lambda rule: (_LEVELS.index(rule.known.level) if rule.known else 3, -rule.findings))
 
 
-def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:
-    """The runs to compare: those that the user names, or the newest and the one before its catalog changed."""
-    known = {run.uid: run for run in runs}
+def _versions(runs: list[PastRun]) -> list[PastRun]:
+    """The first run of each catalog in a row, the newest first; other runs saw the same."""
+    listed = [run for run in runs if run.catalog is not None]
+    later = [*listed[1:], None]
+    return [run for run, before in zip(listed, later, strict=False) if before is None or before.catalog != run.catalog]
+
+
+def _chosen(versions: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:
+    """The versions that are compared: those that the user names, or the newest two."""
+    known = {run.uid: run for run in versions}
     if a in known and b in known:
         return known[a], known[b]
-    listed = [each for each in runs if each.catalog is not None]
-    older = next((each for each in listed if each.catalog != listed[0].catalog), None) or next(iter(listed[1:]), None)
-    return (older, listed[0]) if older is not None else (None, None)
+    newer, older, *_ = [*versions, None, None]
+    return (older, newer) if older is not None else (None, None)
 
 
 async def run_page(request: Request, uid: str) -> Response:
@@ -288,14 +299,16 @@ async def run_page(request: Request, uid: str) -> Response:
 async def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
     """Compare two servers: their numbers, and how their catalogs differ."""
 
-    def facts() -> tuple[list[ListedServer | None], list[str | None]]:
+    def facts() -> tuple[list[ListedServer | None], list[str | None], list[str]]:
         database: Database = request.app.state.database
         servers = [find_server(database, name) if name else None for name in (a, b)]
-        return servers, [None if server is None else newest_catalog(database, server.name) for server in servers]
+        newest = [None if server is None else newest_catalog(database, server.name) for server in servers]
+        return servers, newest, server_names(database, _MOST_NAMES * 5)
 
-    servers, newest = await run_in_threadpool(facts)
+    servers, newest, names = await run_in_threadpool(facts)
     changes = await _changes(request, *newest)
-    return render("compare.html", request, a=a, b=b, servers=servers, changes=changes)
+    values = {"a": a, "b": b, "servers": servers, "names": names, "most_names": _MOST_NAMES}
+    return render("compare.html", request, **values, changes=changes)
 
 
 def rules_page(request: Request) -> str:
