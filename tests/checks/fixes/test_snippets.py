@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from mcproof.checks.engine import check
+from mcproof.checks.findings import Finding, Problem
 from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, TEMPLATES, frameworks_of, python_type
 from mcproof.checks.fixes.snippets import CodeHelp, code_help, example_help
 from mcproof.checks.rule import find_rule
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcproof.core.catalog.model import Catalog
 
 
@@ -238,6 +241,38 @@ def test_a_framework_is_recognised_only_if_it_is_certain(
     catalog = live(document, tuple(command))
     assert frameworks_of(catalog, catalog.tools[0]) == frameworks
     assert set(frameworks) <= set(FRAMEWORKS)
+
+
+@pytest.mark.parametrize(
+    ("first", "frameworks"),
+    [
+        ("#!/opt/venv/bin/python3\n", ("fastmcp", "lowlevel")),
+        ("#!/bin/sh\n'''exec' /a/very/long/path/bin/python3.12 \"$0\" \"$@\"\n", ("fastmcp", "lowlevel")),
+        ("#!/usr/bin/env node\n", ("zod", "literal")),
+        ("#!/usr/bin/perl\n", ("mcp", "zod")),
+        ("\x7fELF python", ("mcp", "zod")),
+    ],
+)
+def test_a_console_script_shows_its_language(tmp_path: Path, first: str, frameworks: tuple[str, ...]) -> None:
+    script = tmp_path / "library-server"
+    script.write_text(first, encoding="utf-8")
+    script.chmod(0o755)
+    catalog = live(tools(OPEN), (str(script), "stdio"))
+    assert frameworks_of(catalog, catalog.tools[0]) == frameworks
+
+
+def test_a_finding_that_a_framework_causes_says_so_where_the_framework_is_certain() -> None:
+    logging = Problem("declares the capability `logging`, which revision 2026-07-28 deprecates")
+
+    def helped(meta: dict[str, Any], *problems: Problem) -> list[CodeHelp]:
+        catalog = live(tools(OPEN, _meta=meta), ())
+        return code_help(catalog, [Finding(find_rule("SPEC-203"), catalog.server, problem) for problem in problems])
+
+    (known,) = helped({"fastmcp": {"tags": []}}, logging)
+    assert (known.framework, known.place) == ("fastmcp", "nothing to change in your code")
+    assert helped({}, logging) == []
+    # What the server declares itself keeps its advice.
+    assert helped({"fastmcp": {}}, logging, Problem("declares the capability `other`")) == []
 
 
 ZOD = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}

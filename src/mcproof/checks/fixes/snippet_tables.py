@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from functools import partial
 from typing import Any
 
@@ -78,7 +79,24 @@ def _language(server: Any) -> str:
     if names[0].rstrip("0123456789.") in _PYTHON_LAUNCHERS or any(name.endswith(".py") for name in names):
         return "python"
     is_script = any(name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts")) for name in names)
-    return "javascript" if is_script or names[0] in _JAVASCRIPT else ""
+    return "javascript" if is_script or names[0] in _JAVASCRIPT else _interpreter(words[0])
+
+
+def _interpreter(program: Any) -> str:
+    """Return the language of a console script by its first lines; empty if it is none."""
+    path = shutil.which(program) if isinstance(program, str) else None
+    if path is None or not os.path.isfile(path):
+        return ""
+    try:
+        with open(path, "rb") as opened:
+            first = opened.read(512)
+    except OSError:
+        return ""
+    if not first.startswith(b"#!"):
+        return ""
+    # The second line has the interpreter where its path is too long for the first.
+    lines = b" ".join(first.splitlines()[:2])
+    return "python" if b"python" in lines else "javascript" if b"node" in lines else ""
 
 
 TEXT_SIZE, LIST_SIZE = 200, 50
@@ -337,6 +355,16 @@ TEMPLATES = (
     _version((LOW_LEVEL,), "in the constructor", 'Server("$server", version="1.0.0")'),
     _version((ZOD, LITERAL), "in the constructor", '{ name: "$server", version: "1.0.0" }'),
 )
+
+
+OF_FRAMEWORKS = {
+    ("SPEC-203", FASTMCP): ("`logging`", "fastmcp declares `logging` for every server"),
+    ("WIR-031", MCP2): ("-32603 for a prompt", "MCPServer of mcp 2 returns -32603 for every unknown prompt"),
+}
+"""Findings that a framework causes, by rule and framework: words of their message, and what the framework does.
+
+Each was seen on a server that does nothing of it itself: fastmcp 4.1.2, mcp 2.3.0.
+"""
 
 
 def templates_of(rule: str) -> list[SnippetTemplate]:

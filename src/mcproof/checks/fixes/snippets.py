@@ -16,6 +16,9 @@ from mcproof.checks.fixes.snippet_tables import (
     LIST_SIZE,
     LITERAL,
     LOW_LEVEL,
+    MCP1,
+    MCP2,
+    OF_FRAMEWORKS,
     TEXT_SIZE,
     ZOD,
     SnippetTemplate,
@@ -86,6 +89,10 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
         if rule in result:
             # A template for both was filled for the arguments already.
             templates = [template for template in templates if template.nested is not None]
+        is_certain = len(recognised) == 1 or recognised == (MCP2, MCP1)
+        if is_certain and (caused := _caused_by(recognised[0], some)) is not None:
+            result[rule] = [caused]
+            continue
         for finding in some if templates else ():
             if snippets := _fill_all(catalog, finding, templates, recognised):
                 place = id(finding.item), finding.pointer
@@ -95,6 +102,15 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
                     described.add(place)
                 break
     return [snippet for snippets in result.values() for snippet in snippets]
+
+
+def _caused_by(framework: str, findings: list[Finding]) -> CodeHelp | None:
+    """Return what says that the framework causes the findings of a rule; None unless it causes all of them."""
+    rule = findings[0].rule.id
+    words, does = OF_FRAMEWORKS.get((rule, framework), ("", ""))
+    if not words or not all(words in finding.message for finding in findings):
+        return None
+    return CodeHelp(rule, FRAMEWORKS[framework], "nothing to change in your code", does)
 
 
 def example_help(rule: str) -> list[CodeHelp]:
