@@ -136,7 +136,7 @@ def test_source_is_not_edited(tmp_path: Path) -> None:
     done = run("compat", str(source), "--fix")
 
     assert done.returncode == 2
-    assert "`compat --fix` edits snapshots, not Python source" in done.stderr
+    assert "`compat --fix` edits snapshots, not source" in done.stderr
 
 
 def test_a_client_of_the_configuration_is_fixed_for(tmp_path: Path) -> None:

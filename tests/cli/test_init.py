@@ -257,6 +257,24 @@ def test_python_source_is_started_as_one_would(tmp_path: Path) -> None:
     assert "    command: [your-server-command]\n" in text_of(tmp_path)
 
 
+def test_typescript_source_is_started_as_its_package_says(tmp_path: Path) -> None:
+    source = """import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+const server = new McpServer({ name: "x", version: "1.0.0" });
+server.registerTool("now", { description: "The time." }, async () => ({ content: [] }));
+"""
+    package = {"bin": "build/main.js", "scripts": {"build": "tsc"}, "dependencies": {"@modelcontextprotocol/sdk": "1"}}
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.ts").write_text(source, encoding="utf-8")
+    (tmp_path / "package.json").write_text(json.dumps(package), encoding="utf-8")
+    for target in (".", "src/main.ts"):
+        init(tmp_path, target)
+        assert "    # A guess: check that this command starts your server, after `npm run build`.\n" in text_of(
+            tmp_path
+        )
+        assert "    command: [node, build/main.js]\n" in text_of(tmp_path)
+        (tmp_path / "mcproof.yaml").unlink()
+
+
 @pytest.mark.parametrize("there", ["mcproof.yaml", "mcproof.yml", "mcptest.yaml"])
 def test_a_suite_that_is_there_is_not_replaced_unasked(tmp_path: Path, there: str) -> None:
     (tmp_path / there).write_text("mine", encoding="utf-8")

@@ -21,7 +21,7 @@ from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, environment, run, writ
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-ON_CATALOGS = [hook for hook in HOOKS if hook["types"] == ["json"]]
+ON_CATALOGS = [hook for hook in HOOKS if hook.get("types") == ["json"]]
 HOOK = {hook["id"]: hook for hook in HOOKS}
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the action runs in bash")
@@ -59,9 +59,10 @@ def test_the_fixing_hook_changes_the_file_that_is_loose_and_no_other(tmp_path: P
     assert json.loads(loose.read_text())[0]["inputSchema"]["additionalProperties"] is False
 
 
-def test_the_hook_on_source_looks_at_the_project_when_a_python_file_changes(tmp_path: Path) -> None:
+def test_the_hook_on_source_looks_at_the_project_when_a_source_file_changes(tmp_path: Path) -> None:
     hook = HOOK["mcproof-source"]
-    assert (hook["types"], hook["pass_filenames"]) == (["python"], False)
+    assert hook["types_or"] == ["python", "ts", "tsx", "javascript", "jsx"]
+    assert hook["pass_filenames"] is False
     lines = ["from mcp.server.fastmcp import FastMCP", "mcp = FastMCP('x')", "@mcp.tool()", "def find(query): ..."]
     (tmp_path / "server.py").write_text("\n".join(lines), encoding="utf-8")
     done = run_hook(hook, *hook["args"], cwd=tmp_path)

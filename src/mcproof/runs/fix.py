@@ -1,4 +1,4 @@
-"""Fix the findings of a check: tighten snapshots and Python source, or edit snapshots for clients."""
+"""Fix the findings of a check: tighten snapshots and source, or edit snapshots for clients."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ClientFixer:
         """A target to check for these clients. Raises an InputError for source, which is not edited for clients."""
         if target.catalog.source is not None:
             raise InputError(
-                "`compat --fix` edits snapshots, not Python source; `mcproof capture` saves the catalog of a server",
+                "`compat --fix` edits snapshots, not source; `mcproof capture` saves the catalog of a server",
                 file=target.source.name,
             )
         checks = ClientChecks(self._choice(target).for_compat(), self._server_key)
@@ -174,7 +174,7 @@ def _fix_for_clients(target: LoadedTarget, found: CatalogFindings, clients: Clie
 
 
 def _fix_source(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
-    """Fix Python source; what is not certain is left as it is."""
+    """Fix source; what is not certain is left as it is."""
     catalog, name, findings = target.catalog, target.source.name, found.scored
     changes = fix_source(catalog, findings, keep_optional=keep_optional)
     files = changes.files

@@ -15,6 +15,8 @@ from mcproof.source.suffixes import JAVASCRIPT, SOURCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tree_sitter import Tree
+
     from mcproof.core.catalog.model import SourceMap
     from mcproof.core.observations.source import SourceConfiguration, SourceFlows, SourceProblem
     from mcproof.source.python.pipeline import SyntaxTreeCache
@@ -71,6 +73,13 @@ def registers(content: bytes) -> bool:
     from mcproof.source.javascript.files import registers
 
     return registers(content)
+
+
+def syntax_tree_of(file: str, data: bytes) -> Tree:
+    """The syntax tree of a file in JavaScript or TypeScript."""
+    from mcproof.source.javascript.syntax import parsed
+
+    return parsed(file, data)
 
 
 def syntax_trees() -> SyntaxTreeCache:

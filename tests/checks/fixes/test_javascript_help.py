@@ -46,5 +46,5 @@ def test_findings_about_javascript_show_code_of_their_kind(
     main(["lint", str(tmp_path)])
     output = capsys.readouterr().out
     assert code in output
-    assert "fixed automatically" not in output
+    assert ("fixed automatically" in output) == (text == LITERAL)
     assert "FastMCP" not in output

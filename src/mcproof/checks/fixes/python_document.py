@@ -74,6 +74,10 @@ class PythonText:
         display, key_there = self._displays.get((line, offset), (None, ""))
         return display if key_there == key else None
 
+    def names_in(self, display: ast.Dict) -> list[str | None]:
+        """The names of its items; None for one that is computed."""
+        return [getattr(key, "value", None) for key in display.keys]
+
     def encode(self, edits: Iterable[Edit]) -> bytes:
         """The file's bytes with these edits, given in ascending order."""
         try:

@@ -1,7 +1,7 @@
-"""Fix Python source, where a schema is a literal and the effect of the edit is verified.
+"""Fix source, where a schema is a literal and the effect of the edit is verified.
 
-A fix edits a dict literal. It is offered if the literal belongs to one tool, and if discovery, run on the edited
-text before anything is written, finds exactly the intended change.
+A fix edits the literal of a dict or an object. It is offered if the literal belongs to one tool, and if discovery, run
+on the edited text before anything is written, finds exactly the intended change.
 Why fixes are text edits: docs/decisions/0008-fixes-are-text-edits.md.
 """
 
@@ -15,13 +15,12 @@ from typing import Any
 
 from mcproof.checks.findings import Finding, TextEdit
 from mcproof.checks.fixes import FileEdit, MemberChange, member_changes, newly_required
+from mcproof.checks.fixes.javascript_document import JavaScriptText
 from mcproof.checks.fixes.python_document import PythonText, UncertainError
 from mcproof.checks.fixes.snippet_tables import (
     FASTMCP,
-    LITERAL,
     MCP1,
     MCP2,
-    ZOD,
     python_type,
     with_likely_type,
 )
@@ -36,7 +35,7 @@ LONGEST_TRAIL = 6
 
 
 class SourceTexts:
-    """The Python files of a target, each read and parsed once."""
+    """The files of a target, each read and parsed once."""
 
     def __init__(self, target: str, overrides: Mapping[str, bytes]) -> None:
         """Prepare to read the files of a target; `overrides` replace the content of some, by their real paths."""
@@ -45,6 +44,7 @@ class SourceTexts:
         self.files = python_files(target, [])
         self._overrides = overrides
         self._texts: dict[str, PythonText | None] = {}
+        self._scripts: dict[str, JavaScriptText | None] = {}
         self._bytes: dict[str, bytes | None] = {}
 
     def text(self, file: str) -> PythonText | None:
@@ -56,6 +56,20 @@ class SourceTexts:
             except UncertainError:
                 self._texts[file] = None
         return self._texts[file]
+
+    def script(self, file: str) -> JavaScriptText | None:
+        """A parsed file in JavaScript or TypeScript; None if it cannot be read or parsed."""
+        if file not in self._scripts:
+            data = self._data(file)
+            try:
+                self._scripts[file] = None if data is None else JavaScriptText(file, data)
+            except UncertainError:
+                self._scripts[file] = None
+        return self._scripts[file]
+
+    def any_text(self, file: str) -> PythonText | JavaScriptText | None:
+        """A parsed file in any language."""
+        return self.text(file) if file.endswith(".py") else self.script(file)
 
     def _data(self, file: str) -> bytes | None:
         if file not in self._bytes:
@@ -291,10 +305,8 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Fil
 
 
 def may_be_fixed(source: SourceMap, finding: Finding) -> bool:
-    """Whether a fix is plausible: the schema is written out, and the object is a literal. Only Python is edited."""
+    """Whether a fix is plausible: the schema is written out, and the object is a literal."""
     if finding.fix is None or finding.item.kind != "tool":
-        return False
-    if source.tools[finding.item.index].framework in (ZOD, LITERAL):
         return False
     if not source.tools[finding.item.index].schema_is_explicit:
         return False
@@ -310,6 +322,8 @@ class _Project:
         self._source = source
         self._texts = SourceTexts(source.target, source.overrides)
         self._own = set(self._texts.files)
+        files = {place.file for place in source.locations.values() if not place.file.endswith(".py")}
+        self._own |= files if os.path.isdir(source.target) else files & {source.target}
         self._written: dict[tuple[str, int, int], int] = {}
         for place in source.locations.values():
             key = (place.file, place.line, place.column)
@@ -332,35 +346,39 @@ class _Project:
         if not _INTERACTING.isdisjoint(members) or (isinstance(declared, dict) and False in declared.values()):
             raise UncertainError("another keyword relates its properties")
         file, literal = self._literal(pointer, members)
-        text = self._texts.text(file)
-        assert text is not None  # noqa: S101 (the literal is in it)
-        require_owner(self._texts, file, literal, changes[0].finding.item.name)
+        text = self._texts.any_text(file)
         wanted: dict[str, Any] = {}
         for change in changes:
             wanted.setdefault(change.key, change.value)
+        if isinstance(text, JavaScriptText):
+            text.require_owner(literal, changes[0].finding.item.name)
+        else:
+            require_owner(self._texts, file, literal, changes[0].finding.item.name)
+        assert text is not None  # noqa: S101 (the literal is in it)
         return _LiteralFix(pointer, file, wanted, tuple(changes), tuple(text.edit_of(literal, wanted)))
 
-    def _literal(self, pointer: str, members: dict[str, Any]) -> tuple[str, ast.Dict]:
-        """The dict literal of an object: with the same keys in the same order, and used for nothing else."""
-        display: ast.Dict | None = None
+    def _literal(self, pointer: str, members: dict[str, Any]) -> tuple[str, Any]:
+        """The literal of an object: with the same keys in the same order, and used for nothing else."""
+        display: Any = None
+        text: PythonText | JavaScriptText | None = None
         file = ""
         for key in members:
             place = self._source.locations.get(f"{pointer}/{escape(key)}")
             # A place that several pointers have is shared: docs/decisions/0008-fixes-are-text-edits.md.
             if place is None or place.file not in self._own or self._written[place[:3]] != 1:
                 raise UncertainError("it is not written in exactly one place")
-            text = self._texts.text(place.file)
+            text = self._texts.any_text(place.file)
             literal = None if text is None else text.display_with(key, place.line, place.column)
-            if literal is None or (display is not None and literal is not display):
+            if literal is None or (display is not None and literal != display):
                 raise UncertainError("its keys are not in one literal")
             display, file = literal, place.file
-        if display is None or [getattr(key, "value", None) for key in display.keys] != list(members):
+        if display is None or text is None or text.names_in(display) != list(members):
             raise UncertainError("the literal has other keys")
         return file, display
 
     def as_edit(self, fix: _LiteralFix) -> FileEdit:
         """A fix as one edit."""
-        text = self._texts.text(fix.file)
+        text = self._texts.any_text(fix.file)
         assert text is not None  # noqa: S101 (it has been edited)
         start, end = fix.edits[0].start, fix.edits[-1].end
         moved = [Edit(edit.start - start, edit.end - start, edit.replacement) for edit in fix.edits]
@@ -374,7 +392,7 @@ class _Project:
             by_file.setdefault(fix.file, []).extend(fix.edits)
         files = []
         for file, edits in sorted(by_file.items()):
-            text = self._texts.text(file)
+            text = self._texts.any_text(file)
             assert text is not None  # noqa: S101 (it has been edited)
             edits.sort()
             files.append(FixedFile(file, text.data, text.encode(edits), text.text, edits))

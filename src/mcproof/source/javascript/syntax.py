@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.observations.source import SourceLocation
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 
 @cache
@@ -34,6 +34,11 @@ def _parser(language: str) -> Parser:
 _LANGUAGES = {".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx"}
 
 
+def parsed(path: str, data: bytes) -> Tree:
+    """The tree of a file, in the language that the end of its name tells."""
+    return _parser(_LANGUAGES.get(os.path.splitext(path)[1].lower(), "javascript")).parse(data)
+
+
 class SourceFile:
     """A file with its tree."""
 
@@ -43,8 +48,7 @@ class SourceFile:
         self.file = shown
         """The path as messages show it."""
         self.data = data
-        language = _LANGUAGES.get(os.path.splitext(path)[1].lower(), "javascript")
-        self._tree = _parser(language).parse(data)
+        self._tree = parsed(path, data)
         self._starts: list[int] | None = None
 
     @property

@@ -100,10 +100,12 @@ class SecretVariables:
         return NAME.fullmatch(name) is not None and self._environment.get(name) == value
 
 
-def placeholder_lines(command: Sequence[str] = ()) -> list[str]:
-    """Return the entry of a server whose command is unknown or guessed."""
+def placeholder_lines(command: Sequence[str] = (), folder: str = "", build: str = "") -> list[str]:
+    """Return the entry of a server whose command is unknown or guessed, with what builds it first."""
     if command:
-        return ["# A guess: check that this command starts your server.", f"command: {to_yaml(list(command))}"]
+        first = f", after `{build}`" if build else ""
+        lines = [f"# A guess: check that this command starts your server{first}.", f"command: {to_yaml(list(command))}"]
+        return [*lines, f"cwd: {to_yaml(folder)}"] if folder not in ("", os.curdir) else lines
     return [
         "# The command that starts your server, such as [python, server.py]; or use `url` instead.",
         f"command: [{PLACEHOLDER}]",

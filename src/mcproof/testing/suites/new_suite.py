@@ -393,7 +393,7 @@ class NewSuite:
             if source.server is not None:
                 return entry_lines(source.server, name, self._variables, self._options.folder, self._way)
             if source.is_source:
-                return placeholder_lines(["python", source.name] if os.path.isfile(source.name) else [])
+                return placeholder_lines(*_start_of(source.name))
             return captured_lines(catalog.server.fields.get("server"), name, self._variables) or placeholder_lines()
         except UnwritableError as error:
             raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
@@ -419,3 +419,15 @@ def _name(source: Input) -> str:
     if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
         return server_name(source.name.partition("#")[2])
     return "remote" if isinstance(source.server, UrlEndpoint) else "local"
+
+
+def _start_of(target: str) -> tuple[Sequence[str], str, str]:
+    """The command that starts a server from source, if one can be guessed, its folder and what builds it."""
+    from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
+
+    package = package_in(target) if os.path.isdir(target) else None
+    if package is not None and package.is_server:
+        return package.start
+    if os.path.isfile(target):
+        return start_of(target) if target.endswith(SUFFIXES) else (("python", target), "", "")
+    return (), "", ""
