@@ -26,7 +26,7 @@ import dns from "dns";
 import axios from "axios";
 import { ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { Client } from "ssh2";
-import { helper, inside, validated } from "./helper.js";
+import { elsewhere, helper, inside, validated } from "./helper.js";
 import * as all from "./all.js";
 const run = promisify(exec);
 const ROOT = path.resolve("data");
@@ -55,6 +55,9 @@ export async function validated(file: string): Promise<string> {
   if (!inside(real)) throw new Error("outside");
   return real;
 }
+import { exec } from "child_process";
+import { promisify } from "util";
+export const elsewhere = promisify(exec);
 """
 
 
@@ -78,6 +81,7 @@ def kinds_in(folder: Path, text: str) -> list[str]:
 
 DANGEROUS = {
     "exec": ("shell", "exec(`ls ${x}`);"),
+    "a constant of another module": ("shell", "await elsewhere(`ls ${x}`);"),
     "exec as a promise": ("shell", "await run('ls ' + x);"),
     "execSync": ("shell", "execSync(['ls', x].join(' '));"),
     "spawn with a shell": ("shell", "spawn('ls', [x], { shell: true });"),
@@ -273,3 +277,14 @@ def test_functions_that_call_each_other_end(tmp_path: Path) -> None:
     flows = flows_of(project_map)
     assert flows.flows == ()
     assert flows.incomplete in ((), ("act",))
+
+
+def test_a_tool_of_tmcp_gets_arguments(tmp_path: Path) -> None:
+    text = """
+import { McpServer } from "tmcp";
+import { exec } from "child_process";
+const server = new McpServer({ name: "harbour" }, {});
+server.tool({ name: "moor", description: "Moors.", schema: Berth }, async ({ berth }) => exec(`moor ${berth}`));
+"""
+    (flow,) = flows_in(tmp_path, text)
+    assert (flow.kind, flow.parameters) == ("shell", ("berth",))

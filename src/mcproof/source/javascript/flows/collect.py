@@ -95,6 +95,8 @@ def _entries_at(module: Module, node: Node, declarations: Declarations) -> Itera
         has_arguments = any("inputSchema" in module.source.text(one) for one in nodes[1:-1]) or (
             method in ("tool", "prompt", "registerPrompt") and any(one.type != "string" for one in nodes[1:-1])
         )
+        if nodes[0].type == "object":  # `server.tool({ name, schema }, function)` of tmcp
+            has_arguments = "schema" in module.source.text(nodes[0])
         if ref is not None and (has_arguments or kind == "resources"):
             inputs = ("uri", "variables", "") if kind == "resources" else ("arguments", "")
             yield Entry(kind, name or "?", ref, inputs)

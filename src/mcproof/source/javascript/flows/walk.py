@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcproof.source.flow_marks import Guard, Label
     from mcproof.source.javascript.interp.modules import Module
+    from mcproof.source.javascript.values import Value
 
 MOST_STEPS = 40_000
 """How many statements and expressions are walked for one handler."""
@@ -182,7 +183,35 @@ class Walk:
                 return NOTHING
             block = block.parent
         value = self.module.scope.variables.get(name) if name != "require" else None
-        return from_value(value) if value is not None else Flow(name=name)
+        if value is None:
+            return Flow(name=name)
+        found = from_value(value)
+        return self._imported(name) if found is NOTHING else found
+
+    def _imported(self, name: str) -> Flow:
+        """The value of a constant of another module, such as `promisify(exec)`: what it is made of, as in this one."""
+        for node in children_of(self.module.source.root):
+            source = node.child_by_field_name("source") if node.type == "import_statement" else None
+            clause = next((child for child in children_of(node) if child.type == "import_clause"), None)
+            if source is None or clause is None or name not in _WORD.findall(self.text(clause)):
+                continue
+            waiting = [clause]
+            while waiting:
+                specifier = waiting.pop()
+                waiting += specifier.named_children
+                if specifier.type == "import_specifier":
+                    original, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
+                    if original is not None and self.text(alias or original) == name:
+                        loaded = self.module.run.modules.load_for(self.module, string_of(self.module.source, source))
+                        return self._constant_of(loaded, self.text(original))
+        return NOTHING
+
+    def _constant_of(self, module: Module | Value, name: str) -> Flow:
+        root = getattr(getattr(module, "source", None), "root", None)
+        declared = self.declarations.in_block(module, root).get(name) if root is not None else None
+        if declared is None or self.depth >= DEEPEST_CALL:
+            return NOTHING
+        return Walk(self, self.declarations, FunctionRef(module, declared, {}), {}).declared(declared)
 
     def declared(self, node: Node) -> Flow:
         """The value of a declaration outside the function that is walked."""
