@@ -134,3 +134,40 @@ def test_a_tool_without_a_known_name_is_an_omission(tmp_path: Path) -> None:
 
 def test_a_null_byte_in_a_text_hides_nothing(tmp_path: Path) -> None:
     assert names(served(tmp_path, f'const key = "a\0b";\nserver.tool("moor", {RUN});')) == ["moor"]
+
+
+def test_flags_that_a_program_reads_by_itself_count_as_not_given(tmp_path: Path) -> None:
+    text = """
+    const args = process.argv.slice(2);
+    const flags = {};
+    for (let i = 0; i < args.length; i++) {
+      const [key, value] = args[i].slice(2).split("=");
+      if (value) flags[key] = value; else flags[key] = args[++i];
+    }
+    for (const arg of args) if (arg.startsWith("--")) flags[arg.slice(2)] = true;
+    const description = flags.fast ? "Moors fast." : "Moors.";
+    server.registerTool("moor", { description }, async () => ({ content: [] }));
+    """
+    (tool,) = served(tmp_path, text)
+    assert tool["description"] == "Moors."
+
+
+def test_what_is_made_within_a_doubtful_branch_is_known_in_it(tmp_path: Path) -> None:
+    text = """
+    function shown(tools) {
+      return tools.map((tool) => {
+        const made = { ...tool };
+        made.annotations = { readOnlyHint: true };
+        const names = [];
+        names.push(tool.name, "is listed");
+        made.description = names.join(" ");
+        return made;
+      });
+    }
+    const low = new Server({ name: "low", version: "1" }, { capabilities: { tools: {} } });
+    const all = [{ name: "moor", inputSchema: { type: "object" } }];
+    const some = unknown() ? shown(all) : shown(all.filter((tool) => unknown(tool)));
+    low.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: some }));
+    """
+    (tool,) = served(tmp_path, text)
+    assert (tool["description"], tool["annotations"]) == ("moor is listed", {"readOnlyHint": True})

@@ -8,6 +8,7 @@ everything unknown that depends on it, but a container with an unknown member ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -16,6 +17,10 @@ Value = Any
 """A value of a JavaScript expression."""
 Call = Callable[[Value, Sequence[Value]], Value]
 """What calls a function of the source with arguments."""
+
+
+next_birth = count().__next__
+"""What numbers everything that a program can change, in the order of its creation."""
 
 
 class Undefined:
@@ -97,9 +102,10 @@ def present(item: Value) -> Value:
 class JsArray:
     """An array. It is mutable and may stand in several places, so it is compared by identity."""
 
-    __slots__ = ("is_open", "items", "members")
+    __slots__ = ("birth", "is_open", "items", "members")
 
     def __init__(self, items: list[Value], *, is_open: bool = False) -> None:
+        self.birth = next_birth()
         self.items = items
         self.is_open = is_open
         """Whether it may have more items."""
@@ -113,14 +119,17 @@ class JsArray:
 class JsObject:
     """An object, with its members in their order; compared by identity like an array."""
 
-    __slots__ = ("is_open", "members", "native", "proto", "sources")
+    __slots__ = ("birth", "is_closed_by_default", "is_open", "members", "native", "proto", "sources")
 
     def __init__(self, members: dict[str, Value], proto: JsObject | None = None, *, is_open: bool = False) -> None:
+        self.birth = next_birth()
         self.members = members
         self.proto = proto
         """The object whose members it inherits."""
         self.is_open = is_open
         """Whether it may have more members."""
+        self.is_closed_by_default = False
+        """Whether it has no more members by default, if it is open."""
         self.native: Any = None
         """What it is besides: a server, an error, a map."""
         self.sources: tuple[Any, ...] = ()

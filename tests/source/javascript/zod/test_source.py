@@ -90,3 +90,14 @@ def test_tools_of_mastra_may_name_their_schema_parameters(tmp_path: Path) -> Non
     """
     (tool,) = tools(project(tmp_path / "project", {"index.js": text}, dependencies={"@mastra/mcp": "0.13.5"}))
     assert tool["inputSchema"]["required"] == ["berth"]
+
+
+def test_both_sides_of_a_preprocessed_schema_of_zod_4_are_known(tmp_path: Path) -> None:
+    text = """
+    const schema = z.preprocess((value) => value, z.number().optional());
+    const isOptional = (one) => one instanceof z.ZodOptional || (one.in ? isOptional(one.out) : false);
+    server.registerTool("value", { description: String(isOptional(schema)) }, async () => ({ content: [] }));
+    """
+    declared = {"@modelcontextprotocol/sdk": "1.29.0", "zod": "4.1.13"}
+    (tool,) = tools(project(tmp_path, {"index.js": SERVER + text}, dependencies=declared))
+    assert tool["description"] == "true"

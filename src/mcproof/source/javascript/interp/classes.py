@@ -45,7 +45,7 @@ class JsClass(JsFunction):
             name = key if isinstance(key, str) else _name(key(scope))
             value = evaluate(scope)
             name_function(value, name)
-            run.write(this.members, name, value)
+            run.write(this.members, name, value, this.birth)
 
     def method_names(self) -> set[str]:
         """The names of its methods and of those that it inherits."""
@@ -120,7 +120,7 @@ def compile_class(module: Module, node: Node) -> Evaluate:
                 if is_static:
                     value = what(static)  # type: ignore[operator]
                     name_function(value, name)
-                    run.write(made.members, name, value)
+                    run.write(made.members, name, value, made.birth)
                 else:
                     made.fields.append((name, what))  # type: ignore[arg-type]
             elif kind == "block":
@@ -184,7 +184,7 @@ def initialize(
     made = run.host.construct(function, given, place)
     if isinstance(made, JsObject):
         for name, member in made.members.items():
-            run.write(this.members, name, member)
+            run.write(this.members, name, member, this.birth)
         this.native = this.native or made.native
         this.is_open = this.is_open or made.is_open
     else:

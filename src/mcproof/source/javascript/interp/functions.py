@@ -168,7 +168,8 @@ def _compile_parameters(module: Module, node: Node) -> Callable[[Scope, Sequence
                 value = patterns.with_default(value, scope, default)
             bind_one(scope, value)
             if member and scope.frame is not None and isinstance(scope.frame.this, JsObject):
-                module.run.write(scope.frame.this.members, member, value)
+                this = scope.frame.this
+                module.run.write(this.members, member, value, this.birth)
         if rest is not None:
             rest(scope, JsArray(list(given[len(binds) :])))
 

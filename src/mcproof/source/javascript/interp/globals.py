@@ -441,9 +441,10 @@ def _define(run: Interpreter, given: list[Value]) -> Value:
     if isinstance(target, JsObject) and isinstance(name, str) and isinstance(descriptor, JsObject):
         getter = resolved(descriptor.members.get("get", UNDEFINED))
         if getattr(getter, "is_callable", False):
-            run.write(target.members, name, Accessor(getter, descriptor.members.get("set", UNDEFINED)))
+            accessor = Accessor(getter, descriptor.members.get("set", UNDEFINED))
+            run.write(target.members, name, accessor, target.birth)
         elif "value" in descriptor.members:
-            run.write(target.members, name, descriptor.members["value"])
+            run.write(target.members, name, descriptor.members["value"], target.birth)
     return target
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsArray, Library, Unknown, maybe
+from mcproof.source.javascript.values import ABSENT, UNDEFINED, JsArray, JsObject, Library, Unknown, maybe, next_birth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from mcproof.source.javascript.interp.modules import Module, Modules
-    from mcproof.source.javascript.values import JsObject, Value
+    from mcproof.source.javascript.values import Value
 
     Evaluate = Callable[["Scope"], Value]
     Execute = Callable[["Scope"], "Completion | None"]
@@ -64,9 +64,10 @@ class Completion(NamedTuple):
 class Scope:
     """The names of a block. Those of a function also have what `this` and `super` are in it."""
 
-    __slots__ = ("frame", "function", "parent", "variables")
+    __slots__ = ("birth", "frame", "function", "parent", "variables")
 
     def __init__(self, parent: Scope | None, *, is_function: bool = False) -> None:
+        self.birth = next_birth()
         self.variables: dict[str, Value] = {}
         self.parent = parent
         self.frame: Frame | None = parent.frame if parent is not None else None
@@ -96,6 +97,21 @@ class Context:
         """The branches that may have left it early, or that it is itself."""
         self.returned: list[tuple[Value, bool | None]] = []
         """What may have been returned already, and whether that is so by default; None if there is no default."""
+
+
+class Change(NamedTuple):
+    """What was written: to a variable, a member, the items of an array, or whether an object may have more members."""
+
+    container: Any
+    name: Any
+    """None for an array or an object as a whole."""
+    value: Any
+    """What it was before, or is to be."""
+    birth: int
+    """When what has the container was created."""
+
+
+Journal = dict[Any, Change]
 
 
 class Deferred:
@@ -137,7 +153,10 @@ class Interpreter:
         self.context = Context("root", None)
         self.registering: list[Any] = []
         """The functions with a name in them that registers something."""
-        self._journals: list[dict[Any, tuple[Any, Any, Any]]] = []
+        self._journals: list[Journal] = []
+        """What the sides of branches that are being followed have changed."""
+        self._begun = 0
+        """The birth with which the innermost of them began: nothing else has seen what was created after it."""
 
     def charge(self, steps: int) -> None:
         """Count steps. Raises BudgetExceededError if there are too many."""
@@ -175,6 +194,7 @@ class Interpreter:
         self.depth = 0
         self.context = Context("root", None)
         self._journals.clear()
+        self._begun = 0
 
     @contextmanager
     def within(self, kind: str) -> Iterator[Context]:
@@ -199,23 +219,31 @@ class Interpreter:
             context = context.parent
         return frozenset(found)
 
-    def write(self, container: dict[str, Value], name: str, value: Value) -> None:
-        """Set a variable or a member."""
-        if self._journals:
-            self._journals[-1].setdefault((id(container), name), (container, name, container.get(name, ABSENT)))
+    def write(self, container: dict[Any, Value], name: Any, value: Value, birth: int) -> None:
+        """Set a variable or a member of something with that birth."""
+        if self._journals and birth < self._begun:
+            change = Change(container, name, container.get(name, ABSENT), birth)
+            self._journals[-1].setdefault((id(container), name), change)
         container[name] = value
 
-    def delete(self, container: dict[str, Value], name: str) -> None:
+    def delete(self, container: dict[Any, Value], name: Any, birth: int) -> None:
         """Remove a member."""
         if name in container:
-            if self._journals:
-                self._journals[-1].setdefault((id(container), name), (container, name, container[name]))
+            self.write(container, name, ABSENT, birth)
             del container[name]
 
     def will_change(self, array: JsArray) -> None:
         """Note the items of an array before it is changed."""
-        if self._journals:
-            self._journals[-1].setdefault(id(array), (array, None, (list(array.items), array.is_open)))
+        if self._journals and array.birth < self._begun:
+            items = (list(array.items), array.is_open)
+            self._journals[-1].setdefault(id(array), Change(array, None, items, array.birth))
+
+    def open(self, value: JsObject) -> None:
+        """Let an object have more members than are known."""
+        if self._journals and value.birth < self._begun:
+            state = (value.is_open, value.is_closed_by_default)
+            self._journals[-1].setdefault(id(value), Change(value, None, state, value.birth))
+        value.is_open, value.is_closed_by_default = True, False
 
     def alternatives(
         self,
@@ -229,20 +257,21 @@ class Interpreter:
         `key` identifies the branch, `preferred` is the side that is taken by default.
         """
         self.charge(4)
-        outcomes: list[tuple[Completion | None, list[tuple[Any, Any, Any]]]] = []
+        outcomes: list[tuple[Completion | None, list[Change]]] = []
         for number, side in enumerate(sides):
-            outer = self.context
+            outer, begun = self.context, self._begun
             context = self.context = Context("branch", outer)
             if number != preferred:
                 context.doubts.append((key, number))
             self._journals.append({})
+            self._begun = next_birth()
             try:
                 completion = side()
             except JsThrowError as error:
                 completion = Completion("throw", error.value)
             finally:
-                changes = self._undo(self._journals.pop())
-                self.context = outer
+                changes = _undone(self._journals.pop())
+                self.context, self._begun = outer, begun
             outcomes.append((completion, changes))
         going = [n for n, (completion, _) in enumerate(outcomes) if completion is None or completion.kind != "throw"]
         if not going:
@@ -289,52 +318,71 @@ class Interpreter:
             if completion.kind == "return":
                 context.returned.append((completion.value, is_default))
 
-    def _undo(self, journal: dict[Any, tuple[Any, Any, Any]]) -> list[tuple[Any, Any, Any]]:
-        """Undo writes. Returns them."""
-        changes = []
-        for container, name, old in journal.values():
-            if name is None:
-                changes.append((container, None, (container.items, container.is_open)))
-                container.items, container.is_open = old
-                continue
-            changes.append((container, name, container.get(name, ABSENT)))
-            if old is ABSENT:
-                container.pop(name, None)
-            else:
-                container[name] = old
-        return changes
+    def _set(self, container: Any, name: Any, new: Any, birth: int) -> None:
+        """Bring about what a side has changed."""
+        if isinstance(container, JsObject):
+            self.open(container)
+            container.is_open, container.is_closed_by_default = new
+        elif isinstance(container, JsArray):
+            self.will_change(container)
+            container.items, container.is_open = new
+        elif new is ABSENT:
+            self.delete(container, name, birth)
+        else:
+            self.write(container, name, new, birth)
 
-    def _apply(self, changes: list[tuple[Any, Any, Any]]) -> None:
-        for container, name, new in changes:
-            if name is None:
-                self.will_change(container)
-                container.items, container.is_open = new
-            elif new is ABSENT:
-                self.delete(container, name)
-            else:
-                self.write(container, name, new)
+    def _apply(self, changes: list[Change]) -> None:
+        for change in changes:
+            self._set(*change)
 
-    def _merge(self, sides: list[list[tuple[Any, Any, Any]]], reason: str, *, has_default: bool) -> None:
+    def _merge(self, sides: list[list[Change]], reason: str, *, has_default: bool) -> None:
         """Apply the writes of several sides, of which one happened; by default the first, if so."""
         if len(sides) == 1:
             self._apply(sides[0])
             return
         by_place: dict[Any, list[Any]] = {}
         for number, changes in enumerate(sides):
-            for container, name, new in changes:
-                values = by_place.setdefault((id(container), name), [container, name, *(None,) * len(sides)])
-                values[2 + number] = (new,)
-        for container, name, *written in by_place.values():
-            if name is None:
-                present = (container.items, container.is_open)
-                lists = [present if new is None else new[0] for new in written]
-                self.will_change(container)
-                container.items = _merged_items([items for items, _ in lists], reason, has_default=has_default)
-                container.is_open = any(is_open for _, is_open in lists) or len(container.items) >= MOST_MERGED
+            for container, name, new, birth in changes:
+                values = by_place.setdefault((id(container), name), [container, name, birth, *(None,) * len(sides)])
+                values[3 + number] = (new,)
+        for container, name, birth, *written in by_place.values():
+            present = _state(container, name)
+            states = [present if new is None else new[0] for new in written]
+            merged: Any
+            if isinstance(container, JsObject):
+                is_open, is_closed = states[0]
+                merged = (any(state[0] for state in states), has_default and (is_closed or not is_open))
+            elif isinstance(container, JsArray):
+                items = _merged_items([items for items, _ in states], reason, has_default=has_default)
+                merged = (items, any(is_open for _, is_open in states) or len(items) >= MOST_MERGED)
             else:
-                present = container.get(name, ABSENT)
-                values = [present if new is None else new[0] for new in written]
-                self.write(container, name, either(values, reason, is_default=has_default))
+                merged = either(states, reason, is_default=has_default)
+            self._set(container, name, merged, birth)
+
+
+def _state(container: Any, name: Any) -> Any:
+    """The value of a variable or a member, the items of an array, or whether an object may have more members."""
+    if isinstance(container, JsObject):
+        return container.is_open, container.is_closed_by_default
+    if isinstance(container, JsArray):
+        return container.items, container.is_open
+    return container.get(name, ABSENT)
+
+
+def _undone(journal: Journal) -> list[Change]:
+    """Undo changes. Returns them."""
+    changes = []
+    for container, name, old, birth in journal.values():
+        changes.append(Change(container, name, _state(container, name), birth))
+        if isinstance(container, JsObject):
+            container.is_open, container.is_closed_by_default = old
+        elif isinstance(container, JsArray):
+            container.items, container.is_open = old
+        elif old is ABSENT:
+            container.pop(name, None)
+        else:
+            container[name] = old
+    return changes
 
 
 def _is(number: int, preferred: int | None) -> bool | None:

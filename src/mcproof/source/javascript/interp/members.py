@@ -70,7 +70,7 @@ def _read(value: Value) -> Value:
 def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> Value:
     """A member of an object or of what it inherits from; UNDEFINED if there is none."""
     at: JsObject | None = holder
-    is_open = False
+    is_open = is_closed_by_default = False
     while at is not None:
         if name in at.members:
             value = at.members[name]
@@ -82,11 +82,16 @@ def member_from(run: Interpreter, holder: JsObject, name: str, this: Value) -> V
                 return value.get.use(this, []) if isinstance(value.get, NativeFunction) else UNDEFINED
             return _read(value)
         # of a map it is the content that may be more, not the members
-        is_open = is_open or (at.is_open and not hasattr(at.native, "entries"))
+        if at.is_open and not hasattr(at.native, "entries"):
+            is_closed_by_default = at.is_closed_by_default and (is_closed_by_default or not is_open)
+            is_open = True
         at = at.proto
     if isinstance(holder, JsFunction) and name == "prototype" and not holder.code.is_arrow:
         return holder.prototype()
-    return Unknown(f"whether there is a member `{name}` is not known") if is_open else UNDEFINED
+    if not is_open:
+        return UNDEFINED
+    reason = f"whether there is a member `{name}` is not known"
+    return Unknown(reason, (UNDEFINED,), is_default=True) if is_closed_by_default else Unknown(reason)
 
 
 def get_member(run: Interpreter, value: Value, name: str) -> Value:
@@ -147,7 +152,9 @@ def set_member(run: Interpreter, value: Value, name: str | Unknown, new: Value) 
     if isinstance(name, Unknown):
         if name.is_default:
             set_member(run, value, property_key(name.options[0]), Unknown(name.reason, (new, ABSENT)))
-        if isinstance(value, (JsObject, JsArray)):
+        if isinstance(value, JsObject):
+            run.open(value)
+        elif isinstance(value, JsArray):
             value.is_open = True
         return
     if isinstance(value, JsArray):
@@ -175,7 +182,7 @@ def set_member(run: Interpreter, value: Value, name: str | Unknown, new: Value) 
                 break
             return
         at = at.proto
-    run.write(value.members, name, new)
+    run.write(value.members, name, new, value.birth)
 
 
 def items_of(run: Interpreter, value: Value) -> tuple[list[Value], bool]:

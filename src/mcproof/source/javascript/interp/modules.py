@@ -69,7 +69,7 @@ class Module:
 
     def set_whole(self, value: Value) -> None:
         """Set `module.exports`."""
-        self.run.write(self.holder.members, "exports", value)
+        self.run.write(self.holder.members, "exports", value, self.holder.birth)
 
     def exported(self, name: str) -> Value:
         """What an import of a name gets."""

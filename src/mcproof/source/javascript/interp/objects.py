@@ -113,7 +113,7 @@ def _map_set(run: Interpreter, this: JsObject, given: list[Value]) -> Value:
     key = argument(given, 0)
     if isinstance(key, Unknown) and not key.options:
         this.is_open = True
-    run.write(this.native.entries, key, argument(given, 1))
+    run.write(this.native.entries, key, argument(given, 1), this.birth)
     return this
 
 
@@ -123,7 +123,7 @@ def _add(run: Interpreter, this: JsObject, given: list[Value]) -> Value:
     if isinstance(key, Unknown):
         this.is_open = True
     else:
-        run.write(this.native.entries, key, key)
+        run.write(this.native.entries, key, key, this.birth)
     return this
 
 
@@ -152,13 +152,13 @@ def _collection_has(run: Interpreter, this: JsObject, given: list[Value]) -> Val
 
 
 def _collection_delete(run: Interpreter, this: JsObject, given: list[Value]) -> Value:
-    run.delete(this.native.entries, argument(given, 0))
+    run.delete(this.native.entries, argument(given, 0), this.birth)
     return True
 
 
 def _collection_clear(run: Interpreter, this: JsObject, given: list[Value]) -> Value:
     for key in list(this.native.entries):
-        run.delete(this.native.entries, key)
+        run.delete(this.native.entries, key, this.birth)
     return UNDEFINED
 
 

@@ -96,7 +96,7 @@ def _delete(module: Module, node: Node | None) -> Evaluate:
     def evaluate(scope: Scope) -> Value:
         value, name = target(scope), key(scope)
         if isinstance(value, JsObject) and isinstance(name, str):
-            run.delete(value.members, name)
+            run.delete(value.members, name, value.birth)
         elif isinstance(value, JsObject):
             value.is_open = True
         return True

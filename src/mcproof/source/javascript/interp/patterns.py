@@ -43,7 +43,7 @@ def compile_declaration(module: Module, node: Node | None, *, of_function: bool 
 
     def bind_name(name: str) -> Bind:
         if of_function:
-            return lambda scope, value: run.write(scope.function.variables, name, value)
+            return lambda scope, value: run.write(scope.function.variables, name, value, scope.function.birth)
 
         def bind(scope: Scope, value: Value) -> None:
             scope.variables[name] = value  # a new variable, which nothing has to undo
@@ -62,10 +62,10 @@ def compile_assignment(module: Module, node: Node | None) -> Bind:
             at: Scope | None = scope
             while at is not None:
                 if name in at.variables:
-                    run.write(at.variables, name, value)
+                    run.write(at.variables, name, value, at.birth)
                     return
                 at = at.parent
-            run.write(module.scope.variables, name, value)
+            run.write(module.scope.variables, name, value, module.scope.birth)
 
         return assign
 

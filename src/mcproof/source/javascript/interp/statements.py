@@ -419,7 +419,8 @@ def _for_in(module: Module, node: Node) -> Execute:
                     return completion
             if is_open:
                 unknown = Unknown("the items of a list are not known")
-                return run.alternatives(key - 1, unknown, [lambda: one(scope, unknown)[1], lambda: None], None)
+                none = 1 if isinstance(value, Unknown) and value.is_default else None
+                return run.alternatives(key - 1, unknown, [lambda: one(scope, unknown)[1], lambda: None], none)
         return None
 
     return execute
@@ -487,7 +488,7 @@ def _conditional_loop(
                     unknown = unsettled(value)
                     # once is enough to see what an unknown number of iterations does
                     once = lambda inner=inner: _loop(module, body, inner, label)[1]  # noqa: E731
-                    return run.alternatives(key, unknown, [once, lambda: None], None)
+                    return run.alternatives(key, unknown, [once, lambda: None], side_by_default(unknown))
                 goes_on, completion = _loop(module, body, inner, label)
                 if not goes_on:
                     return completion

@@ -337,6 +337,12 @@ def zod_member(schema: ZodSchema, name: str) -> Value:
         return JsArray(list(facts["options"]))
     if schema.kind == "literal" and name == "value" and len(facts["values"]) == 1:
         return facts["values"][0]
+    if name in ("in", "out") and schema.kind in ("preprocess", "transform"):
+        if "/v4" not in schema.module:
+            return UNDEFINED
+        function = facts.get("output") or ZodSchema("transformation", module=schema.module)
+        sides = (function, facts["inner"]) if schema.kind == "preprocess" else (facts["inner"], function)
+        return settled(sides[name == "out"])
     word = {"keySchema": "key", "keyType": "key", "valueSchema": "value", "valueType": "value", "schema": "inner"}.get(
         name, name
     )
