@@ -16,7 +16,7 @@ help:
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
 	@echo "make bench-serve  measure pages over stores with a million findings"
-	@echo "make soak    long experiments: a catalog of 50 MB, killed writers and sweeps, a fuzzed API, 300 live servers, random edits in an editor"
+	@echo "make soak    long experiments: a catalog of 50 MB, killed writers and sweeps, a fuzzed API, 300 live servers, random edits in an editor, hostile JavaScript"
 	@echo "make docs    write the pages, schemas and pictures that come from the code"
 	@echo "make site    build the documentation site in build/site"
 	@echo "make dist    build the wheel and the source distribution, and try them in a clean environment"
@@ -71,7 +71,7 @@ format: $(READY)
 
 # Long experiments: run once and reported, not part of the tests.
 soak: $(READY)
-	@cd tests && for name in cli services.store services.web services.sweep services.lsp; do ../$(BIN)/python -m $$name.soak || exit 1; done
+	@cd tests && for name in cli source.javascript services.store services.web services.sweep services.lsp; do ../$(BIN)/python -m $$name.soak || exit 1; done
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/bench.py

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.core.errors import InputError
 from mcproof.source.javascript.pipeline import discover
 from mcproof.targets.folders import read_source
+from source.javascript.hostile_files import REAL, hostile_file, read_hostile
 from source.javascript.sources import SERVER, names, project, served, tools
 
 if TYPE_CHECKING:
@@ -154,3 +156,19 @@ def test_a_search_that_may_have_ended_goes_on_for_a_few_rounds_only(tmp_path: Pa
     source = project(tmp_path, {"index.js": f"{SERVER}{search}{TOOL}"})
     assert names(tools(source)) == ["moor"]
     assert _steps(source) < 1_500
+
+
+def test_random_mutated_and_endless_files_raise_nothing_but_errors_for_the_user(tmp_path: Path) -> None:
+    real = [text.encode() for text in REAL]
+    with cpu_limit():
+        for seed in range(150):
+            read_hostile(tmp_path / "hostile", hostile_file(seed, real), (".ts", ".js", ".tsx")[seed % 3])
+
+
+def test_modules_that_export_all_of_each_other_end(tmp_path: Path) -> None:
+    text = (
+        SERVER + 'export * from "./other.js"; import * as all from "./other.js"; all.missing; server.tool("moor", all);'
+    )
+    other = 'export * from "./index.js"; import * as all from "./index.js"; all.missing;'
+    with cpu_limit():
+        assert names(tools(project(tmp_path, {"index.js": text, "other.js": other}))) == ["moor"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mcproof.source.javascript.frameworks import arguments as parsers
 from mcproof.source.javascript.frameworks import folders, registration, schemas
 from mcproof.source.javascript.frameworks import node as node_modules
 from mcproof.source.javascript.frameworks.servers import ServerPart, ServerValue
@@ -34,6 +35,7 @@ _CLASSES: tuple[tuple[frozenset[str], Library], ...] = (
     (frozenset(("_oninitialize", "getClientCapabilities")), Library(_SDK, ("Server",))),
     (frozenset(("listCallback", "completeCallback", "uriTemplate")), Library(_SDK, ("ResourceTemplate",))),
     (frozenset(("addTool", "addResourceTemplate", "addPrompt", "embedded")), Library("fastmcp", ("FastMCP",))),
+    *parsers.CLASSES,
 )
 """The classes that a bundle may hold, by the names of their methods, which no build changes."""
 
@@ -50,11 +52,13 @@ class McpHost:
         """What frameworks load when a server starts."""
         self.callbacks: dict[int, Value] = {}
         """Functions that unknown code may call."""
+        self.program: Value = None
+        """The parser that `commander` exports."""
 
     # Values
 
     def is_native(self, value: Any) -> bool:
-        return isinstance(value, (ServerValue, ServerPart, Environment))
+        return isinstance(value, (ServerValue, ServerPart, Environment, parsers.ParserValue))
 
     def recognized(self, value: Value) -> Value:
         """What of a known package a value is, although it is defined in the source: a part of a bundle."""
@@ -86,6 +90,8 @@ class McpHost:
             return environment_member(name)
         if schemas.is_schema(value):
             return schemas.zod_value(self.run, value, name)
+        if isinstance(value, parsers.ParserValue):
+            return parsers.member(self, value, name)
         if isinstance(value, ServerValue):
             if name in ("server", "mcp", "mcpServer"):
                 return self.wrapped(value)
@@ -112,6 +118,8 @@ class McpHost:
             zod = self.versions.zod(os.path.join(self.files.top, name))
             if not schemas.has_class(name, zod):
                 return UNDEFINED
+        if library.package in parsers.PACKAGES and (found := parsers.library_member(self, library, name)) is not None:
+            return found
         if library.package == "process" and not path:
             process = self.run.globals["process"]
             members = process.members if isinstance(process, JsObject) else {}
@@ -137,6 +145,8 @@ class McpHost:
             return registration.call_server(self, value, name, given, place)
         if isinstance(value, ServerPart):
             return registration.call_part(self, value, name, given)
+        if isinstance(value, parsers.ParserValue):
+            return parsers.call(self, value, name, given)
         if isinstance(value, Library):
             return self._call_library(Library(value.package, (*value.path, name)), given, place)
         if schemas.is_schema(value):
@@ -147,6 +157,8 @@ class McpHost:
 
     def construct(self, value: Any, arguments: Sequence[Value], place: Place | None) -> Value:
         given = list(arguments)
+        if isinstance(value, Library) and value.package in parsers.PACKAGES:
+            return parsers.create(self, value)
         if isinstance(value, Library) and value.path:
             made = registration.create(self, value, given, place)
             if made is not None:
@@ -165,7 +177,9 @@ class McpHost:
         if name == "zodToJsonSchema" or (library.package == "zod-to-json-schema" and not name):
             converter = self.versions.of("zod-to-json-schema", path) or NEWEST_CONVERTER
             return schemas.convert(given, self.versions.zod(path), converter)
-        made = registration.call_function(self, library, name, given, place)
+        made = parsers.call_function(self, library, name, given)
+        if made is None:
+            made = registration.call_function(self, library, name, given, place)
         if made is not None:
             return made
         if library.package in node_modules.MODULES:
@@ -175,12 +189,12 @@ class McpHost:
                 return node_modules.url_of(given)
             subpath = [part for part in library.path if part[:1] == "/"]
             if name in ("readdir", "readdirSync"):
-                listed = node_modules.names_in_folder(self.files, argument(given, 0))
+                listed = node_modules.names_in_folder(self.files, argument(given, 0), argument(given, 1))
                 return listed if name == "readdirSync" else JsPromise(listed)
             result = node_modules.call_node(self.files, library.package, name, given)
             if "/promises" in subpath or "promises" in library.path:
                 return JsPromise(result)
-            if not isinstance(result, Unknown):
+            if not isinstance(result, Unknown) or result.options:
                 return result
         pass_on(self.run, given)
         return Unknown(f"what `{name or library.package}` of `{library.package}` returns is not known")

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.source.javascript.interp.builtins import argument
+from mcproof.source.javascript.interp.functions import NativeFunction
 from mcproof.source.javascript.interp.interpreter import over_options
 from mcproof.source.javascript.interp.operators import text_of
 from mcproof.source.javascript.values import UNDEFINED, JsArray, JsObject, Unknown
@@ -20,6 +21,9 @@ MODULES = frozenset((
     "async_hooks", "timers", "dns", "tty", "querystring", "string_decoder", "v8", "vm",
 ))  # fmt: skip
 """Modules that are part of Node."""
+
+
+_OF_LINUX = {"platform": "linux", "type": "Linux", "EOL": "\n", "endianness": "LE"}
 
 
 def call_node(files: ProjectFiles, module: str, name: str, given: list[Value]) -> Value:
@@ -37,6 +41,9 @@ def call_node(files: ProjectFiles, module: str, name: str, given: list[Value]) -
         path = argument(given, 0)
         if isinstance(path, str) and files.owns(os.path.normpath(path)):
             return os.path.exists(path)
+        return Unknown("whether a file exists is not known", (False,), is_default=True)
+    if module == "os" and name in _OF_LINUX:
+        return Unknown("the platform is not known", (_OF_LINUX[name],), is_default=True)
     return Unknown(f"what `{module}.{name}` returns is not known")
 
 
@@ -116,8 +123,19 @@ def _content(files: ProjectFiles, path: Value) -> Value:
     return Unknown("the content of a file is not known")
 
 
-def names_in_folder(files: ProjectFiles, path: Value) -> Value:
-    """The names of the files in a folder of the project."""
-    if isinstance(path, str) and files.owns(os.path.join(os.path.normpath(path), "x")) and os.path.isdir(path):
-        return JsArray(sorted(os.listdir(path))[:1000])
-    return JsArray([], is_open=True)
+def names_in_folder(files: ProjectFiles, path: Value, options: Value) -> Value:
+    """The names of the files in a folder of the project, or the entries with their kinds."""
+    if not (isinstance(path, str) and files.owns(os.path.join(os.path.normpath(path), "x")) and os.path.isdir(path)):
+        return JsArray([], is_open=True)
+    names = sorted(os.listdir(path))[:1000]
+    asked = options.members if isinstance(options, JsObject) else {}
+    if not asked.get("withFileTypes"):
+        return JsArray([], is_open=True) if asked.get("recursive") else JsArray([*names])
+    return JsArray([_entry(path, name) for name in names])
+
+
+def _entry(folder: str, name: str) -> JsObject:
+    path = os.path.join(folder, name)
+    kinds = {"isFile": os.path.isfile(path), "isDirectory": os.path.isdir(path), "isSymbolicLink": os.path.islink(path)}
+    tests = {key: NativeFunction(key, lambda this, given, holds=holds: holds) for key, holds in kinds.items()}  # type: ignore[misc]
+    return JsObject({"name": name, "parentPath": folder, "path": folder, **tests})

@@ -115,7 +115,7 @@ def _call(module: Module, node: Node) -> Evaluate:
     if callee.type == "super":
         return lambda scope: functions.call_super(run, scope, arguments(scope), place)
     if callee.type == "import":
-        return lambda scope: JsPromise(module.imported(arguments(scope)[0] if given is not None else UNDEFINED))
+        return lambda scope: JsPromise(module.imported(next(iter(arguments(scope)), UNDEFINED)))
     if callee.type == "identifier" and module.source.text(callee) == "require":
         named = compile_expression(module, callee)
 

@@ -260,7 +260,10 @@ class Module:
                     name,
                     Deferred(lambda name=name: loaded.exported(name)),  # type: ignore[misc]
                 )
-        if not loaded.is_done:
+        above: JsObject | None = loaded.exports
+        while above is not None and above is not self.exports:
+            above = above.proto
+        if not loaded.is_done and above is None:  # else each exports everything of the other
             self.exports.proto = loaded.exports
 
     def export_names(self, seen: set[int]) -> Iterator[str]:
