@@ -18,6 +18,19 @@ def test_a_good_suite_is_counted_and_nothing_is_started(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "✓ mcproof.yaml: 1 test on 1 server\n", "")
 
 
+def test_a_suite_has_as_many_tests_as_a_run_of_it_has_results(tmp_path: Path) -> None:
+    (tmp_path / "mcproof.yaml").write_text(
+        "servers: {a: {command: [no-such-program]}}\n"
+        "tools:\n"
+        "- {name: n, server: a, tool: t, expect: [{target: result.isError, matcher: {exact: false}}],\n"
+        "   negative_path: {checks: [unknown_tool]}, fuzz: {cases: 1}}\n"
+        "- {name: m, server: a, tool: t}\n",
+        encoding="utf-8",
+    )
+    assert run("validate", cwd=tmp_path).stdout == "✓ mcproof.yaml: 4 tests on 1 server\n"
+    assert len(json.loads(run("run", "--format", "json", cwd=tmp_path).stdout)["tests"]) == 4
+
+
 def test_every_mistake_is_a_line_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(BAD, encoding="utf-8")
     (tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")

@@ -16,7 +16,7 @@ from mcproof.core.console import Style, safe
 from mcproof.core.errors import InputError, Notice
 from mcproof.testing.outcomes import TestResult, reasons
 from mcproof.testing.server import Background
-from mcproof.testing.suites.execute import parts_of, result_of
+from mcproof.testing.suites.execute import result_of
 from mcproof.testing.suites.model import SuiteError
 from mcproof.testing.suites.parser import read_suite
 from mcproof.testing.suites.runner import RunOptions, SuiteRuntime
@@ -155,7 +155,7 @@ def _named_parts(suite: Suite) -> Iterator[tuple[int, SuiteTest, str, str]]:
     """Yield the parts of all tests with unique names that are valid in node ids."""
     taken: set[str] = set()
     for number, test in enumerate(suite.tests):
-        for part in parts_of(test):
+        for part in test.parts:
             label = safe(result_of(test, part, "skipped", "").label).replace("::", ": :")
             if label in taken:  # a test in another list has the same name
                 label = f"{label} ({part})"

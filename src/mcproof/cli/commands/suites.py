@@ -59,7 +59,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
         return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
     warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
     tick = style.paint(style.symbol("✓", "ok:"), "good")
-    counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
+    counted = f"{plural(suite.test_count, 'test')} on {plural(len(suite.servers), 'server')}"
     return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
 
 
@@ -74,7 +74,7 @@ def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
             "suite": file,
             "valid": True,
             "servers": len(suite.servers),
-            "tests": len(suite.tests),
+            "tests": suite.test_count,
             "problems": [],
             "warnings": _records(warnings_of(suite)),
         }

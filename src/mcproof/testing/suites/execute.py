@@ -60,13 +60,6 @@ class Assessment(NamedTuple):
     """Whether there was anything to test."""
 
 
-def parts_of(test: SuiteTest) -> list[str]:
-    """Return the parts of a test: its call, and its blocks."""
-    parts = [test.block] if test.makes_call else []
-    parts += ["negative_path"] if test.negative_path is not None else []
-    return [*parts, "fuzz"] if test.fuzz is not None else parts
-
-
 async def execute_part(test: SuiteTest, part: str, caller: Caller, store: SnapshotStore) -> TestResult:
     """Execute a part of a test once. The start of a server does not count towards the duration."""
     start = perf_counter()

@@ -159,6 +159,13 @@ class SuiteTest(NamedTuple):
         """Whether the test calls its subject, apart from `negative_path` and `fuzz`."""
         return self.expect is not None or (self.negative_path is None and self.fuzz is None)
 
+    @property
+    def parts(self) -> list[str]:
+        """The blocks that it runs; each has a result of its own, and counts as a test."""
+        parts = [self.block] if self.makes_call else []
+        parts += ["negative_path"] if self.negative_path is not None else []
+        return [*parts, "fuzz"] if self.fuzz is not None else parts
+
 
 class Step(NamedTuple):
     """A step of `setup` or `teardown`: a program to run or a tool to call."""
@@ -193,6 +200,11 @@ class Suite(NamedTuple):
     """The suite file and the files it imports."""
     answers: tuple[Answer, ...] = ()
     """Replies to what servers ask, in all tests and steps."""
+
+    @property
+    def test_count(self) -> int:
+        """How many results a run of all tests has."""
+        return sum(len(test.parts) for test in self.tests)
 
 
 DEFAULT_NAMES = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")

@@ -25,7 +25,6 @@ from mcproof.testing.suites.execute import (
     check_response,
     execute_part,
     failure_message,
-    parts_of,
     request_of,
     result_of,
 )
@@ -206,9 +205,7 @@ def skipped(tests: list[SuiteTest], suite: Suite, why: str) -> list[TestResult]:
     """Return the results of tests that are skipped."""
     hide = hiding_whole(suite.secrets)
     return [
-        result_of(test, part, "skipped", why)._replace(name=hide(test.name))
-        for test in tests
-        for part in parts_of(test)
+        result_of(test, part, "skipped", why)._replace(name=hide(test.name)) for test in tests for part in test.parts
     ]
 
 
@@ -228,7 +225,7 @@ class _SuiteRunner:
         self._tests = tests
         self._progress = progress
         self._fails_fast = fails_fast
-        self._parts = [(test, part) for test in tests for part in parts_of(test)]
+        self._parts = [(test, part) for test in tests for part in test.parts]
         self._done: dict[tuple[int, str], TestResult] = {}
         """Results by test number and part."""
         self._failed_setup: list[TestResult] = []
@@ -283,7 +280,7 @@ class _SuiteRunner:
         for test in tests:
             if self._skip_reason:
                 return
-            results = [await self._run_part(test, part) for part in parts_of(test)]
+            results = [await self._run_part(test, part) for part in test.parts]
             if self._fails_fast and any(result.outcome in ("failed", "error") for result in results):
                 self._skip_reason = EARLIER_FAILURE
 
@@ -298,7 +295,7 @@ class _SuiteRunner:
 
     async def _run_batch(self, tests: list[SuiteTest]) -> None:
         """Run read-only tests of one server concurrently."""
-        parts = [(test, part) for test in tests for part in parts_of(test)]
+        parts = [(test, part) for test in tests for part in test.parts]
         calls = [test for test, part in parts if part in CALLED]
         # One iterator for all workers, so that each part is taken once.
         others = iter([pair for pair in parts if pair[1] not in CALLED])
