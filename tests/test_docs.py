@@ -17,6 +17,7 @@ from mcproof.report.formats import FORMATS
 from script_modules import script
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,6 +71,35 @@ def test_no_written_page_is_long() -> None:
     docs = ROOT / "docs"
     pages = {page.relative_to(docs).as_posix(): len(page.read_text("utf-8").split()) for page in docs.rglob("*.md")}
     assert {name: words for name, words in pages.items() if words > 1_500 and not name.startswith(GENERATED)} == {}
+
+
+_OF_PAGES = r"^```.*?^```$|<!--.*?-->"
+_SENTENCE_END = re.compile(r"""(?<=[.!?])(?:["”)]|\*\*)?\s+(?=[A-Z0-9“"(*[]|mcproof|scripts/|zod)""")
+
+
+def sentences(page: str) -> Iterator[str]:
+    """The sentences of a page, its cells and its headings; code and runs of names count as one word."""
+    text = re.sub(_OF_PAGES, "", page.partition("<!-- results:")[0], flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<[^>]+>", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
+    text = re.sub(r"`[^`]*`", "CODE", text)
+    text = re.sub(r"CODE(?:(?:,| and| or| to|:)\s+CODE)+", "CODE", text)
+    for block in re.split(r"\n\s*\n|\|\n?|\n\s*(?:[-*]|\d+\.)\s|\n(?=#)", text):
+        yield from _SENTENCE_END.split(" ".join(block.split()))
+
+
+def test_no_sentence_of_a_written_page_is_long() -> None:
+    pages = [
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if not page.relative_to(ROOT / "docs").as_posix().startswith(GENERATED)
+    ]
+    long = [
+        f"{page.name}: {sentence}"
+        for page in (*pages, ROOT / "README.md")
+        for sentence in sentences(page.read_text(encoding="utf-8"))
+        if len(re.findall(r"\S*\w\S*", sentence)) > 25
+    ]
+    assert long == []
 
 
 def test_the_readme_is_short() -> None:
