@@ -249,6 +249,7 @@ def test_an_edit_for_rules_about_the_server_names_the_first_tool(here: Path) -> 
         'def delete_report(name: Annotated[str, Field(description="A file name, such as `may.txt`.")]) -> str:'
     ) + 1
     assert hint["place"] == f"server.py:{line}, tool `delete_report`"
+    assert hint["what"].startswith("`delete_report`: ")
 
 
 def test_a_perfect_grade_promises_no_points(here: Path) -> None:

@@ -222,7 +222,23 @@ def _what(draft: _Draft, scored: Scored) -> str:
         return improvement.remedy
     advice = first.rule.advice.partition(". ")[0].rstrip(".")
     ends = [] if len(advice) <= _LONGEST_ADVICE else [found.start() for found in _END_OF_CLAUSE.finditer(advice)]
-    return advice[: max((end for end in ends if end <= _LONGEST_ADVICE), default=len(advice))]
+    advice = advice[: max((end for end in ends if end <= _LONGEST_ADVICE), default=len(advice))]
+    items = _items(draft.findings)
+    return f"{few(items, 1)}: {advice}" if items else advice
+
+
+def _items(findings: list[Finding]) -> list[str]:
+    """The items that findings are about: for one about the server, the tools that its evidence names."""
+    labels: list[str] = []
+    for finding in findings:
+        if finding.item.kind == "server":
+            lists = [hits for hits in (finding.evidence or {}).values() if isinstance(hits, list)]
+            labels += [
+                str(hit["toolName"]) for hits in lists for hit in hits if isinstance(hit, dict) and "toolName" in hit
+            ]
+        else:
+            labels.append(finding.item.label)
+    return [f"`{label}`" for label in dict.fromkeys(labels)]
 
 
 def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
