@@ -1,7 +1,8 @@
 """What the responses of a server tell about valid arguments: the values that its tools returned.
 
 The id that one tool lists is an argument of another. Texts of a stranger are read with limits, and change only the
-values of calls that are permitted anyway; the schema has the last word.
+values of calls that are permitted anyway; the schema has the last word:
+docs/decisions/0076-valid-calls-are-learned.md.
 """
 
 from __future__ import annotations
