@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
@@ -123,6 +125,10 @@ CODINGS: dict[str, Callable[[str], str]] = {
     "JSON for every character": lambda text: "".join(f"\\u{ord(character):04X}" for character in text),
     "HTML": lambda text: "".join(f"&#{ord(character)};" for character in text),
     "HTML in hexadecimal": lambda text: "".join(f"&#x{ord(character):x};" for character in text),
+    "HTML without semicolons": lambda text: "".join(f"&#{ord(character)}" for character in text),
+    "HTML with zeros": lambda text: "".join(f"&#{ord(character):09d};" for character in text),
+    "Python in eight digits": lambda text: "".join(f"\\U{ord(character):08x}" for character in text),
+    "Python in octal": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode()),
     "hexadecimal": lambda text: text.encode().hex().upper(),
     "base64": lambda text: b64encode(text.encode()).decode(),
     "base64 in a longer text": lambda text: b64encode(f"x{text}y".encode()).decode(),
@@ -144,7 +150,27 @@ def test_a_secret_is_hidden_in_part_and_however_it_is_coded(coding: str, hide: A
     assert all(shown.find(coded[at : at + 8]) < 0 for at in range(len(coded) - 7))
 
 
-PIECES = ["%41", "\\u0041", "&#65;", "&#x110000;", '\\"', "hunter2-", "Hunter2/", "%25", "41", "İ", "…"]
+@pytest.mark.parametrize(
+    "coding",
+    [
+        html.escape,
+        json.dumps,
+        repr,
+        ascii,
+        lambda text: html.escape(json.dumps(text)),
+        lambda text: json.dumps(html.escape(text)),
+        lambda text: quote(html.escape(text)),
+        lambda text: text.replace("ü", "&uuml;"),
+    ],
+)
+@pytest.mark.parametrize("secret", ["p&w<Q7>\"z'&K9<m>&\"v4&", "ab\tcd7\tef9\tgh2\tij", "😀k7😀p9😀q2😀", "üa7üb8üc9üd1"])
+def test_no_character_of_a_secret_keeps_it_from_being_found(coding: Callable[[str], str], secret: str) -> None:
+    """Error pages and logs write some characters with a name or a letter: `&lt;`, `\\t`, or as two surrogates."""
+    shown = hiding([secret])(f"before {coding(secret)} after")
+    assert re.fullmatch(r"before [\"'\\&;a-z]*\*\*\*[\"'\\&;a-z]* after", shown)
+
+
+PIECES = ["\\t", "&lt;", "&#0065", "\\U00000041", "\\U00110000", "\\101", "😀", "%41", "\\u0041", "&#65;", "&#x110000;", '\\"', "hunter2-", "Hunter2/", "%25", "41", "İ", "…"]
 
 
 @given(st.lists(st.sampled_from(PIECES)))

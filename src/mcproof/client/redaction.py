@@ -162,8 +162,10 @@ _PART, _CODED_PART, _LONG_PART = 8, 12, 16
 _LONG_ENOUGH = 12
 """Of shorter secrets no parts are hidden: half of a word is in many texts."""
 _ESCAPE = re.compile(
-    r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|&#[xX]([0-9A-Fa-f]{1,6});|&#([0-9]{1,7});|\\([\"'/\\])"
+    r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\U([0-9A-Fa-f]{8})|&#[xX]0{0,8}([0-9A-Fa-f]{1,6})\b;?"
+    r"|&#0{0,8}([0-9]{1,7})(?![0-9]);?|\\([0-3][0-7]{2})|\\([bfnrt])|&([A-Za-z][A-Za-z0-9]{1,31});|\\([\"'/\\])"
 )
+_SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _MOST_LAYERS = 3
 
 
@@ -187,8 +189,9 @@ class _Hidden:
             return
         self._known = len(_learned)
         texts = [variant for secret in (*self._own, *_learned) for variant in self._variants(secret)]
-        # Percent escapes are of bytes, which are undone one by one.
-        self.texts = _longest_first([*texts, *(text.encode(errors="replace").decode("latin-1") for text in texts)])
+        # Escapes of percent are of bytes, and those of JSON are of halves of characters, which are undone one by one.
+        coded_bytes = (text.encode(errors="replace").decode("latin-1") for text in texts)
+        self.texts = _longest_first([*texts, *coded_bytes, *map(_in_halves, texts)])
         coded = [coded.lower() for text in self.texts for coded in _codings(text)]
         if self._in_part:
             self._grams = {gram for text in self.texts for gram in _grams(text)}
@@ -248,14 +251,37 @@ def _decoded(text: str, places: list[int]) -> tuple[str, list[int]]:
     """Undo one layer of escapes of percent, JSON, Python and HTML; `places` says where each character was at first."""
     parts, moved, end = [], [], 0
     for escape in _ESCAPE.finditer(text):
-        percent, *numbers, decimal, plain = escape.groups()
-        code = next((int(digits, 16) for digits in (percent, *numbers) if digits), None) or int(decimal or 0)
-        if code > sys.maxunicode:
+        character = _character(escape)
+        if character is None:
             continue
-        parts += [text[end : escape.start()], plain or chr(code)]
+        parts += [text[end : escape.start()], character]
         moved += [*places[end : escape.start()], places[escape.start()]]
         end = escape.end()
     return "".join((*parts, text[end:])), [*moved, *places[end:]]
+
+
+def _in_halves(text: str) -> str:
+    """A text as JSON escapes it: each character beyond the first 65,536 is two surrogates."""
+    return "".join(
+        chr(0xD7C0 + (ord(each) >> 10)) + chr(0xDC00 + (ord(each) & 0x3FF)) if ord(each) > 0xFFFF else each
+        for each in text
+    )
+
+
+def _character(escape: re.Match[str]) -> str | None:
+    """Return what an escape stands for; None if it stands for nothing."""
+    *numbers, decimal, octal, short, name, plain = escape.groups()
+    if plain or short:
+        return plain or _SHORT_ESCAPES[short]
+    if name:
+        from html.entities import html5
+
+        character = html5.get(f"{name};", "")
+        return character if len(character) == 1 else None
+    code = next((int(digits, 16) for digits in numbers if digits), None)
+    if code is None:
+        code = int(octal, 8) if octal else int(decimal)
+    return chr(code) if code <= sys.maxunicode else None
 
 
 def _without_spans(text: str, spans: list[tuple[int, int]]) -> str:
