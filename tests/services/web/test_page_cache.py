@@ -93,6 +93,31 @@ def test_a_crowd_waits_for_one_page() -> None:
     assert failing.made == 20
 
 
+def test_a_client_that_reads_nothing_keeps_the_page_from_nobody() -> None:
+    """A connection that is full takes no head of another response, for as long as its client likes."""
+
+    async def scene() -> bytes:
+        site = Site()
+        cache = PageCache(site.app, site.store)
+        scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+        sent: list[Any] = []
+
+        async def stuck(_: Any) -> None:
+            await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        first = asyncio.create_task(cache(scope, None, stuck))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(cache(scope, None, send), 5)  # type: ignore[arg-type]
+        first.cancel()
+        body: bytes = sent[-1]["body"]
+        return body
+
+    assert asyncio.run(scene()) == b"page 1"
+
+
 def test_few_pages_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "MOST_PAGES", 3)
     site = Site()

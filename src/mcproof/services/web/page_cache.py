@@ -93,25 +93,42 @@ class PageCache:
         """Have a page made and sent, and keep it if it is one."""
         made: asyncio.Future[_Page | None] = asyncio.get_running_loop().create_future()
         self._store.running[key] = made
-        until, headers, parts = monotonic() + self._store.seconds, None, []
+        until = monotonic() + self._store.seconds
+        start: Message | None = None
 
         async def keep(message: Message) -> None:
-            nonlocal headers
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                headers = tuple(message["headers"])
-            elif message["type"] == "http.response.body":
-                parts.append(message.get("body", b""))
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            # Those who wait for the page get it before it is sent: whoever asked first may read it as slowly as they
+            # like.
+            if start is not None:
+                self._finish(key, made, _whole(start, message, until))
+                head, start = start, None
+                await send(head)
             await send(message)
 
-        page = None
         try:
             await self._app(scope, receive, keep)
-            if headers is not None and len(parts) == 1 and len(parts[0]) <= LARGEST_PAGE:
-                page = _Page(headers, parts[0], until)
         finally:
-            # Unless something was recorded in the meantime: then it shows what was before.
-            if self._store.running.get(key) is made:
-                del self._store.running[key]
-                if page is not None:
-                    self._store.add(key, page)
-            made.set_result(page)
+            self._finish(key, made, None)
+
+    def _finish(self, key: Key, made: asyncio.Future[_Page | None], page: _Page | None) -> None:
+        """Keep a page that was made, and give it to all who wait for it."""
+        if made.done():
+            return
+        # Unless something was recorded in the meantime: then it shows what was before.
+        if self._store.running.get(key) is made:
+            del self._store.running[key]
+            if page is not None:
+                self._store.add(key, page)
+        made.set_result(page)
+
+
+def _whole(start: Message, body: Message, until: float) -> _Page | None:
+    """Return a page that may be kept; None for a failure, a stream and one that is too large."""
+    data = body.get("body", b"")
+    if start["status"] != 200 or body.get("more_body", False) or len(data) > LARGEST_PAGE:
+        return None
+    return _Page(tuple(start["headers"]), data, until)
