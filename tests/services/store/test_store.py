@@ -316,6 +316,14 @@ def test_an_unreachable_database_is_one_line_without_its_password(tmp_path: Path
     assert "hunter2" not in str(raised.value)
 
 
+@pytest.mark.parametrize("url", ["postgresql://me:a@b:hunter2/x@host/db", "postgresql://me@host:hunter2/db"])
+def test_a_part_of_a_password_that_looks_like_a_port_is_in_no_error(url: str) -> None:
+    """An `@` in a password must be escaped; who forgets that has written the rest of it as the host and the port."""
+    with pytest.raises(UsageError, match="neither a file nor a database URL") as raised:
+        open_database(url)
+    assert "hunter2" not in raised.value.message
+
+
 @pytest.mark.parametrize("name", ["password", "sslpassword"])
 def test_a_secret_in_the_query_of_a_database_url_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=f"a database URL with `{name}` in its query") as raised:

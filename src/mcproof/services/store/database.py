@@ -114,7 +114,8 @@ def open_database(word: str | None = None, *, creates: bool = True) -> Database:
         raise UsageError("the store needs SQLAlchemy: `pip install 'mcproof[store]'`") from None
     try:
         url = make_url(database_url(word))
-    except ArgumentError:
+    # A ValueError quotes what should be the port: of a password with an `@`, what may be its end.
+    except (ArgumentError, ValueError):
         raise UsageError("`--database` is neither a file nor a database URL") from None
     label = url.database or "" if url.drivername == "sqlite" else _label(url)
     if url.drivername == "sqlite":

@@ -10,7 +10,7 @@ import re
 import time
 from collections import Counter, OrderedDict
 from contextlib import contextmanager
-from ipaddress import IPv6Network, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from mcproof.services.web.access import BusyError, problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address
+    from ipaddress import IPv4Address, IPv4Network
 
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,7 +44,9 @@ def client_of(scope: Scope) -> str:
     if ":" not in address:
         return str(address)
     try:
-        return str(IPv6Network((address.partition("%")[0], 64), strict=False))
+        parsed = IPv6Address(address.partition("%")[0])
+        # So a proxy that listens for both kinds of address writes IPv4: all of it is in one network of 64 bits.
+        return str(parsed.ipv4_mapped or IPv6Network((parsed, 64), strict=False))
     except ValueError:
         return str(address)
 
