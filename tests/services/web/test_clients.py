@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import tracemalloc
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 from mcproof.services.web import rendering
 from mcproof.services.web import server as serving
 from mcproof.services.web.access import BusyError
-from mcproof.services.web.clients import Shares, TrustedProxies
+from mcproof.services.web.clients import Shares, TrustedProxies, client_of
 from mcproof.services.web.protection import TimedConnection, form_fields
 from mcproof.services.web.server import WebSettings, create_service
 
@@ -195,10 +195,17 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await PlainTextResponse("ok")(scope, receive, send)
 
 
+async def answer_when_read(scope: Any, receive: Any, send: Any) -> None:
+    while (message := await receive()).get("more_body"):
+        pass
+    if message["type"] == "http.request":
+        await answer(scope, receive, send)
+
+
 @contextmanager
-def listening(**members: Any) -> Iterator[tuple[str, int]]:
+def listening(application: Any = answer, **members: Any) -> Iterator[tuple[str, int]]:
     protocol = type("Connection", (TimedConnection,), members)
-    server = uvicorn.Server(uvicorn.Config(answer, http=protocol, lifespan="off", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(application, http=protocol, lifespan="off", log_config=None))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -224,6 +231,24 @@ def test_a_client_has_a_number_of_connections(proxies: tuple[Any, ...], served: 
         time.sleep(0.5)
         with socket.create_connection(address, timeout=30) as another:
             assert is_served(another)
+
+
+@pytest.mark.parametrize(("chunk", "status"), [(b"1\r\nx\r\n" * 3000, b""), (b"c8\r\n" + b"x" * 200 + b"\r\n", b"200")])
+def test_a_body_in_tiny_chunks_is_not_read(chunk: bytes, status: bytes) -> None:
+    """A chunk costs as much as 100 kB in one piece: 60 bodies of 1.5 MB stopped the service for a minute."""
+    with listening(answer_when_read) as address, socket.create_connection(address, timeout=30) as client:
+        received = b""
+        with suppress(OSError):
+            client.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            client.sendall(chunk * 3000 if status else chunk)
+            client.sendall(b"0\r\n\r\n")
+            received = client.recv(12)
+        assert received[9:] == status
+
+
+def test_a_mapped_address_is_a_client_of_its_own() -> None:
+    assert client_of({"client": ("::ffff:192.0.2.7", 1)}) == "192.0.2.7"
+    assert client_of({"client": ("2001:db8::7", 1)}) == "2001:db8::/64"
 
 
 # --- proxies ------------------------------------------------------------------------------------------------------

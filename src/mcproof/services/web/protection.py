@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h11
 from fastapi import HTTPException
@@ -217,6 +217,10 @@ LOOK_SECONDS = 1.0
 """The time between two looks at a connection."""
 
 
+MOST_CHUNKS, BYTES_OF_CHUNK = 1000, 100
+"""How many chunks a body may have, and for how many bytes one more: each costs the service more than its sender."""
+
+
 class TimedConnection(H11Protocol):
     """HTTP/1.1 of uvicorn, which by itself limits only the time between two requests."""
 
@@ -227,9 +231,25 @@ class TimedConnection(H11Protocol):
     _look: asyncio.TimerHandle | None = None
     _phase: tuple[str, Hashable] | None = None
     _began = 0.0
+    _chunks = 0.0
+    """How many chunks the body has so far, beyond those that its bytes allow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        next_event = self.conn.next_event
+
+        def counted() -> Any:
+            event = next_event()
+            if isinstance(event, h11.Request):
+                self._chunks = 0.0
+            elif isinstance(event, h11.Data):
+                self._chunks += event.chunk_start - len(event.data) / BYTES_OF_CHUNK
+                if self._chunks > MOST_CHUNKS:
+                    transport.abort()
+                    return h11.NEED_DATA
+            return event
+
+        self.conn.next_event = counted  # type: ignore[method-assign]
         if self.places is not None:
             peer = transport.get_extra_info("peername") or ("",)
             # Connections of a proxy are those of many clients: the service has a limit for all of them.
