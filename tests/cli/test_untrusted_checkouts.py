@@ -387,7 +387,7 @@ def test_the_action_imports_nothing_from_the_checkout_and_names_no_live_server()
     """`python -m pip` in a checkout with a file `pip.py` would run that file; `-I` prevents it."""
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
-    modules = re.findall(r"python\S* (.*?)-m \w+", "\n".join(scripts))
+    modules = re.findall(r"(?i)python\S* (.*?)-m \w+", "\n".join(scripts))
     assert modules == ["-I ", "-I "]
     assert {name: action["inputs"][name]["default"] for name in ("targets", "arguments")} == {
         "targets": "",

@@ -43,6 +43,7 @@ EVERYWHERE = {
     *("says-error", "unknown-method-result", "not-json-ends", "not-json-swallows-next", "bad-cursor-accepted"),
     *("unknown-prompt-result", "unknown-resource-empty", "looks-odd-blocks", "looks-deaf-to-not-json", "says-nan"),
     "leaks-path",
+    "ping-served-arguments-demanded",
 }
 """At least one fault of each rule, to be found over HTTP and in the stateless era, too; besides those that exist only
 there."""
@@ -59,7 +60,9 @@ def found(
     name: str, transport: str, era: str, words: list[str], folder: Path, memory: InMemory | None = None
 ) -> set[tuple[str, str | None]]:
     """The rules that find something in a server, each with the tool that it blames."""
-    file = folder / f"{name}-{transport}-{era}.json"
+    results = folder / ".results"  # hidden: other runs would take it for a file that their server leaves (WIR-038)
+    results.mkdir(exist_ok=True)
+    file = results / f"{name}-{transport}-{era}.json"
     slow = ["--max-call-ms", "1000", "--timeout", "3"] if SLOW & set(FAULTS[name].fires) else []
     words = [*words, *slow, "--output", f"json:{file}"]
     if transport == "stdio":

@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def left(*words: str, file: str = "calls.txt") -> list[dict[str, Any]]:
     """The findings about files after calls of a server that appends to one at each call."""
     done = mcproof(*words, "--format", "json", "--env", f"CALLED={file}", *small_server(TOOLS))
-    return [finding for finding in done.document["findings"] if finding["rule"] == "WIR-039"]
+    return [finding for finding in done.document["findings"] if finding["rule"] == "WIR-038"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -79,5 +79,5 @@ def test_the_folder_of_a_started_script_is_compared_too(here: Path, tmp_path_fac
         str(script),
         *words[1:],
     )
-    (found,) = [finding for finding in done.document["findings"] if finding["rule"] == "WIR-039"]
+    (found,) = [finding for finding in done.document["findings"] if finding["rule"] == "WIR-038"]
     assert found["evidence"] == {"files": [str(folder / "calls.txt")]}

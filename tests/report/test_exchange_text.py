@@ -125,5 +125,5 @@ def test_three_failed_cases_of_an_outcome_of_a_tool_are_shown_and_the_others_cou
     failures = [*map(_failure, range(5)), _failure(6, tool="lend_book"), _failure(7, outcome="crash")]
     text = _fuzz(failures)
     assert [f"replay c{number}\n" in text for number in (0, 1, 2, 3, 4, 6, 7)] == [True] * 3 + [False] * 2 + [True] * 2
-    assert "\nand 2 more: accepted find_book (--show all)\n" in text
+    assert "\nand 2 more: lenient find_book (--show all)\n" in text
     assert "more" not in _fuzz(failures, examples=None)

@@ -29,6 +29,9 @@ _ENVIRONMENT = "pyvenv.cfg"
 _PASSED_ENDINGS = (".pyc", ".log", ".pid", ".lock", ".tmp", ".swp", "-wal", "-shm", "-journal", "~")
 
 
+ELSEWHERE = LeftFiles(why_none="the server runs elsewhere")
+
+
 class Stamp(NamedTuple):
     """What changes when a file is written."""
 
@@ -43,13 +46,10 @@ class FilesBefore:
         self._folders = list(_folders_of(server))
         self._files = dict(_stamps(self._folders))
 
-    def left(self, allowed: Iterable[str]) -> LeftFiles | None:
-        """Return what calls have left behind since then; `allowed` are the called tools that may change something.
-
-        None if there is no folder to look at.
-        """
+    def left(self, allowed: Iterable[str]) -> LeftFiles:
+        """Return what calls have left behind since then; `allowed` are the called tools that may change something."""
         if not self._folders:
-            return None
+            return LeftFiles(why_none="it runs in a folder that everybody writes to")
         open_now = set(_open_files())
         after = {
             path: stamp

@@ -18,7 +18,7 @@ from mcproof.core.observations.probes import ALL_OUTCOMES, with_shared_failures
 from mcproof.probing.attacks.run import attack
 from mcproof.probing.calls import Called, CallPlan, TimeLimit
 from mcproof.probing.fuzz.campaign import fuzz
-from mcproof.probing.left_files import FilesBefore
+from mcproof.probing.left_files import ELSEWHERE, FilesBefore
 from mcproof.probing.outcomes import Fuzzing
 from mcproof.probing.permission import Permission, permissions_of, refuse_unknown_tools
 from mcproof.probing.probes.cases import ProbePlan
@@ -103,7 +103,7 @@ def call_target(
     else:
         shown = _probe(request, checks, target, server, calls, time, progress)
     called = shown.called
-    left = None if before is None else before.left(_allowed_writers(server, calls))
+    left = ELSEWHERE if before is None else before.left(_allowed_writers(server, calls))
     if request.calls.template is not None:
         _write_template(request.calls.template, calls, listen)
     # Said, not followed: a server that adds a tool for each call would never be done.
@@ -116,7 +116,7 @@ def call_target(
     else:
         called = _without_ids(called)
     item_probes = with_shared_failures(called.item_probes, target.catalog.server)
-    about_server = [fact for fact in (connection, left) if fact is not None]
+    about_server = [left] if connection is None else [connection, left]
     return shown._replace(called=called, observed=(*about_server, *item_probes))
 
 

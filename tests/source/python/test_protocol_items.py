@@ -116,7 +116,7 @@ def test_an_unknown_description_is_left_out_and_marked(expression: str, tmp_path
 def test_an_unknown_part_of_a_schema_is_left_out_and_marked(tmp_path: Path) -> None:
     schema = '{"type": "object", "properties": {"x": {"type": "string", "default": os.getcwd()}, "y": load()}}'
     result = found(tmp_path, served(f'Tool(name="a", inputSchema={schema})', "import os\nfrom z import load\n"))
-    assert tool(result)["inputSchema"] == {"type": "object", "properties": {"x": {"type": "string"}}}
+    assert tool(result)["inputSchema"] == {"type": "object", "properties": {"x": {"type": "string"}, "y": {}}}
     assert result.tools[0].unknown == {"/inputSchema/properties/x/default", "/inputSchema/properties/y"}
 
 

@@ -191,6 +191,7 @@ def cropped_value(value: Any, depth: int = 6) -> Any:
 
 
 _RULE_OF_CALLS, _RULE_OF_BODIES = "active_probe_read_tools_honor_their_schema", "resource_contents_no_injection"
+_RULE_OF_FILES = "WIR-038"
 
 
 class ReadCall(NamedTuple):
@@ -228,6 +229,13 @@ class LeftFiles(NamedTuple):
     changed: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     """The called tools that the user has allowed to change something."""
+    why_none: str = ""
+    """Why there is no folder to look at; empty if there is one."""
+
+    @property
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        return {_RULE_OF_FILES: self.why_none} if self.why_none else {}
 
 
 class ResourceBodies(NamedTuple):

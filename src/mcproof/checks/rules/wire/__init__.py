@@ -273,7 +273,7 @@ def not_computed(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "no-value", "returns a success without a value: ")
 
 
-@rule(LeftFiles, "WIR-039", ruleset="wire", name="files-left-behind", severity="warning", category="security")
+@rule(LeftFiles, "WIR-038", ruleset="wire", name="files-left-behind", severity="warning", category="security")
 def files_left(files: LeftFiles) -> Iterator[Problem]:
     """Calls leave new or changed files where the server runs.
 
