@@ -59,7 +59,7 @@ def test_the_first_sentence_is_the_one_edit_that_helps_most(here: Path) -> None:
 
 def test_a_server_without_a_fault_has_nothing_to_fix() -> None:
     lines = run("check", "clean.json").stdout.splitlines()
-    assert lines[0].startswith("Nothing to fix: ")
+    assert lines[0].startswith("Nothing to fix in what was judged; ")
     assert lines[-1] == "✓ passed: verdict allow; no findings (gate: errors)"
     assert checked("clean.json")["next"] == []
 
@@ -250,6 +250,14 @@ def test_an_edit_for_rules_about_the_server_names_the_first_tool(here: Path) -> 
     ) + 1
     assert hint["place"] == f"server.py:{line}, tool `delete_report`"
     assert hint["what"].startswith("`delete_report`: ")
+
+
+def test_every_error_is_counted_on_the_screen_with_its_rule(here: Path) -> None:
+    (here / "server.py").write_text(IMPORTS + CAUSES["text"] + CAUSES["delete"], encoding="utf-8")
+    errors = [finding["rule"] for finding in checked("server.py", code=1)["findings"] if finding["level"] == "error"]
+    (line,) = [line for line in run("check", "server.py").stdout.splitlines() if line.startswith("  errors ")]
+    assert line.split()[2] == f"{len(errors)}:"
+    assert errors[0] in line
 
 
 def test_a_perfect_grade_promises_no_points(here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import few, plural, shell_word
@@ -49,7 +50,8 @@ def _payload(result: TargetResult) -> CheckPayload:
 def first_sentence(payload: CheckPayload) -> str:
     """Return the edit that helps most, and what it gains."""
     if not payload.edits:
-        return "Nothing to fix: no edit would raise a score, help a client or keep a promise"
+        # What only `fuzz` finds, such as an injection, is in none of these.
+        return "Nothing to fix in what was judged; injections and crashes were not looked for"
     edit = payload.edits[0]
     return f"Fix first: {edit.what}{f': {edit.why}' if edit.why else ''}"
 
@@ -71,7 +73,7 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
         yield Fact("grade", grade.letter, text, GRADE_TONES.get(grade.letter, "bad"))
     else:
         yield Fact("grade", "?", grade_withheld(result).removeprefix("grade "), "fair")
-    yield _client_fact(payload)
+    yield _client_fact(result, payload)
     if trust is not None:
         # The verdict itself says who decides.
         reasons = [reason.removesuffix(": a person must review it") for reason in trust.reasons[:_REASONS]]
@@ -80,17 +82,23 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
         verdict, _, rest = trust_sentence(trust).partition(": ")
         yield Fact("trust", verdict, rest, TONES[trust.verdict], reasons)
     yield _promise_fact(result, payload)
+    errors = Counter(finding.rule.id for finding in result.findings if finding.level == "error")
+    if errors:
+        yield Fact("errors", "✗", _named(f"{errors.total():,}", list(errors), len(errors)), "bad")
     if payload.trust.source:
         read = payload.trust.source
         yield Fact("source", "", f"read too: {read if len(read) <= _PATH else f'…{read[-_PATH:]}'}")
 
 
-def _client_fact(payload: CheckPayload) -> Fact:
+def _client_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     clients = [outcome for outcome in shown_outcomes(payload.clients) if outcome.kind == "client"]
     broken = [outcome.name for outcome in clients if outcome.verdict == "breaks"]
     degraded = [outcome.name for outcome in clients if outcome.verdict == "degraded"]
     count = client_counts(payload.clients)[0] if clients else "no clients"
     symbol, tone = ("✗", "bad") if broken else ("!", "fair") if degraded else ("✓", "good")
+    if result.not_judged is not None and result.not_judged.tools and symbol == "✓":
+        unknown = plural(result.not_judged.tools, "tool")
+        return Fact("clients", "?", f"nothing breaks in what is known; {unknown} are not known in full", "fair")
     return Fact("clients", symbol, _named(count, broken or degraded, _CLIENTS), tone)
 
 
@@ -126,7 +134,7 @@ def target_words(result: TargetResult) -> str:
 
 def _commands(result: TargetResult) -> str:
     words = target_words(result)
-    names = ["grade", "compat", "scan", *(["prove"] if result.connection is not None else [])]
+    names = ["grade", "compat", "scan", *(["prove", "fuzz --security"] if result.connection is not None else [])]
     if len(words) > _LONGEST_TARGET:
         words = "…"
     return f"`mcproof {names[0]} {words}`, or {', '.join(names[1:])} in its place; `--output report.html`"
