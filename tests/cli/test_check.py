@@ -260,6 +260,11 @@ def test_every_error_is_counted_on_the_screen_with_its_rule(here: Path) -> None:
     assert errors[0] in line
 
 
+def test_the_screen_says_why_most_promises_are_not_judged() -> None:
+    words = ("check", "--max-time", "0.001", *small_server([tool(text={"type": "string", "maxLength": 10})]))
+    assert "- most are not judged: time limit reached\n" in run(*words).stdout
+
+
 def test_a_perfect_grade_promises_no_points(here: Path) -> None:
     described = {
         **CLEAN_TOOL,

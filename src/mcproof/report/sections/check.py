@@ -118,9 +118,13 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     called = called_sentence(len(result.called_tools), result.counts.get("tools", 0))
     text = f"{counts.kept:,} kept, {counts.broken:,} broken, {unjudged:,} not judged; {called}"
     broken = [f"{cell.tool}: {cell.reason}" for cell in payload.proof.matrix if cell.verdict == "broken promise"]
-    broken = [reason if len(reason) <= _FACT else f"{reason[: _FACT - 1]}…" for reason in broken[:_BROKEN]]
+    why = Counter(cell.reason for cell in payload.proof.matrix if cell.verdict == "not tested" and cell.reason)
+    # One reason behind most of what is unknown, such as a time that is used up, is worth a line.
+    unknown = [f"most are not judged: {reason}" for reason, cells in why.most_common(1) if 2 * cells > why.total()]
+    details = [*broken[:_BROKEN], *(unknown if 2 * unjudged > counts.declared else [])]
+    details = [detail if len(detail) <= _FACT else f"{detail[: _FACT - 1]}…" for detail in details]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
-    return Fact("promises", symbol, text, tone, broken)
+    return Fact("promises", symbol, text, tone, details)
 
 
 def target_words(result: TargetResult) -> str:
