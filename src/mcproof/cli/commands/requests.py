@@ -38,7 +38,7 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
     request = _request(options, method, item)
     if method == "resources/read" and (request.arguments or request.pairs):
         raise UsageError("a resource has no arguments; name one URI")
-    # In a pipe nobody can answer, and a question would hang the script.
+    # In a pipe there is no answer, and a question would hang the script.
     if sys.stdin.isatty() and sys.stderr.isatty():
         from mcproof.cli.terminal_user import TerminalUser
 

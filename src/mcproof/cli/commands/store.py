@@ -103,7 +103,7 @@ def _export(database: Database) -> int:
     from mcproof.services.store.recording import export_lines
 
     damaged: list[str] = []
-    # Line by line, as a store may be larger than memory; damage is told at the end, not among the lines.
+    # Line by line, as a store may be larger than memory; damage is reported at the end, not among the lines.
     for line in export_lines(database, damaged.append):
         sys.stdout.write(line)
     for problem in damaged:
