@@ -162,6 +162,21 @@ def test_without_its_database_not_even_the_need_for_a_token_is_told(
     assert [web.get(path).status_code for path in ("/", "/api/v1/servers")] == [503, 503]
 
 
+@pytest.mark.parametrize("path", ["/api/v1/health", "/healthz"])
+def test_a_monitor_gets_503_with_the_reason_without_the_database(
+    database: Database, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    web = client(database)
+    assert web.get(path).json()["status"] == "ok"
+
+    def unreachable() -> None:
+        raise InputError("the store cannot be used: it is gone")
+
+    monkeypatch.setattr(database, "reading", unreachable)
+    response = web.get(path)
+    assert (response.status_code, response.json()["detail"]) == (503, "the store cannot be used: it is gone")
+
+
 def test_several_servers_in_one_report_are_refused(database: Database) -> None:
     run = linted()
     body = "".join(run_document(run._replace(targets=run.targets * 2, is_single=False)))

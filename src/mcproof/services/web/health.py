@@ -92,19 +92,18 @@ class Metrics:
 
 
 def store_status(database: Database) -> dict[str, Any]:
-    """Return whether the store can be read."""
-    try:
-        with database.reading() as connection:
-            connection.execute(select(1))
-    except McproofError as error:
-        return {"status": "failing", "detail": error.message, "version": __version__}
+    """Return that the store can be read. Raises a McproofError if it cannot."""
+    with database.reading() as connection:
+        connection.execute(select(1))
     return {"status": "ok", "version": __version__}
 
 
 @router.get("/healthz")
 def healthz(request: Request) -> Response:
-    found = store_status(request.app.state.database)
-    return JSONResponse(found, 200 if found["status"] == "ok" else 503)
+    try:
+        return JSONResponse(store_status(request.app.state.database))
+    except McproofError as error:
+        return JSONResponse({"status": "failing", "detail": error.message, "version": __version__}, 503)
 
 
 @router.get("/metrics")

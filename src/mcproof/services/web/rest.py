@@ -176,11 +176,10 @@ FindingsModel = _page_of(_model_of(StoredFinding, "FindingModel"), "findings", i
 
 
 class HealthModel(BaseModel):
-    """Whether the service works."""
+    """The service works."""
 
     status: str
     version: str
-    detail: str | None = None
 
 
 def _database(request: Request) -> Database:
@@ -202,7 +201,7 @@ def tagged(request: Request, document: Any, *, seconds: int = 0) -> Response:
 
 @router.get("/health", response_model=HealthModel)
 def health(request: Request) -> Any:
-    """Whether the service can read its store."""
+    """Whether the service can read its store: 200, or 503 with the reason."""
     return store_status(_database(request))
 
 
