@@ -62,10 +62,10 @@ def _matching(patterns: list[str], root: str) -> Iterator[str]:
     from glob import glob
 
     for pattern in patterns:
-        found = glob(pattern, root_dir=root, recursive=True)
-        if not found:
+        files = glob(pattern, root_dir=root, recursive=True)
+        if not files:
             raise pytest.UsageError(f"mcproof_suites: no file matches `{pattern}` in {root}")
-        yield from (os.path.realpath(os.path.join(root, name)) for name in found)
+        yield from (os.path.realpath(os.path.join(root, name)) for name in files)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -105,7 +105,7 @@ def _listed(software: KnownSoftware, role: str) -> Iterator[AdvisoryHit]:
 
 def packages_of(role: str) -> set[tuple[str, str]]:
     """Return the ecosystems and names of the packages with advisories of a role."""
-    return {(each.ecosystem, each.package) for each in advisory_table().advisories if each.role == role}
+    return {(advisory.ecosystem, advisory.package) for advisory in advisory_table().advisories if advisory.role == role}
 
 
 _ROLES = ("server", "framework")
@@ -149,7 +149,7 @@ def _circumstances(
     from mcproof.source.packages.installed import source_of_command
     from mcproof.source.packages.projects import mentions
 
-    found = {}
+    circumstances = {}
     for need in {need for role in _ROLES for hit in _listed(software, role) for need in hit.advisory.needs}:
         kind, _, expression = need.partition(":")
         is_met = None
@@ -160,8 +160,8 @@ def _circumstances(
                 source = source_of_command(endpoint.words, endpoint.directory)
             is_met = None if source is None else mentions(source, expression)
         if is_met is not None:
-            found[need] = is_met
-    return found
+            circumstances[need] = is_met
+    return circumstances
 
 
 _EXPLODED = re.compile(r"\{[^{}]*\*[^{}]*\}")
@@ -189,17 +189,17 @@ def _captured(catalog: Catalog) -> list[KnownPackage]:
     server = catalog.server.fields.get("server")
     if not isinstance(server, dict):
         return []
-    found = []
+    packages = []
     name, version = _text(server.get("package")), _text(server.get("version"))
     ecosystem = _ECOSYSTEMS.get(_text(server.get("registry")).lower())
     if name and ecosystem is not None:
-        found.append(KnownPackage(_normal(name, ecosystem), ecosystem, version or None, "the capture"))
+        packages.append(KnownPackage(_normal(name, ecosystem), ecosystem, version or None, "the capture"))
     command = server.get("command")
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         from mcproof.source.packages.installed import command_packages
 
-        found += [package._replace(known_from="the capture") for package in command_packages(command)]
-    return found
+        packages += [package._replace(known_from="the capture") for package in command_packages(command)]
+    return packages
 
 
 def _normal(name: str, ecosystem: str) -> str:
@@ -211,8 +211,8 @@ def _reported(name: str, version: str, others: list[KnownPackage]) -> list[Known
 
     What is known otherwise counts: some servers report the version of their framework as their own.
     """
-    known = {(each.ecosystem, each.name) for each in others}
-    listed = sorted(packages_of("server") - known)
+    identified = {(other.ecosystem, other.name) for other in others}
+    listed = sorted(packages_of("server") - identified)
     return [
         KnownPackage(package, ecosystem, version or None, "serverInfo")
         for ecosystem, package in listed
@@ -222,12 +222,12 @@ def _reported(name: str, version: str, others: list[KnownPackage]) -> list[Known
 
 def _distinct(packages: list[KnownPackage]) -> list[KnownPackage]:
     """Return each package once, with a version if any place has it; different versions stay."""
-    versioned = {(each.ecosystem, each.name) for each in packages if each.version is not None}
-    kept: dict[tuple[str, str, str | None], KnownPackage] = {}
-    for each in packages:
-        if each.version is not None or (each.ecosystem, each.name) not in versioned:
-            kept.setdefault((each.ecosystem, each.name, each.version), each)
-    return list(kept.values())
+    versioned = {(known.ecosystem, known.name) for known in packages if known.version is not None}
+    distinct: dict[tuple[str, str, str | None], KnownPackage] = {}
+    for known in packages:
+        if known.version is not None or (known.ecosystem, known.name) not in versioned:
+            distinct.setdefault((known.ecosystem, known.name, known.version), known)
+    return list(distinct.values())
 
 
 def _transport(catalog: Catalog, endpoint: Endpoint | None) -> str:
@@ -250,20 +250,22 @@ def _platform(endpoint: Endpoint | None) -> str:
 def _unobserved(software: KnownSoftware) -> dict[str, str]:
     """Return the rules that cannot be judged: a version that is unknown is not checked, and never passes."""
     frameworks, servers = packages_of("framework"), packages_of("server")
-    of_server = [each for each in software.packages if (each.ecosystem, each.name) not in frameworks]
-    of_framework = [each for each in software.packages if (each.ecosystem, each.name) in frameworks]
-    open_versions = sorted({each.name for each in of_server if each.version is None} & {name for _, name in servers})
+    of_server = [package for package in software.packages if (package.ecosystem, package.name) not in frameworks]
+    of_framework = [package for package in software.packages if (package.ecosystem, package.name) in frameworks]
+    open_versions = sorted(
+        {package.name for package in of_server if package.version is None} & {name for _, name in servers}
+    )
     why = f"the version of {', '.join(open_versions)} is unknown" if open_versions else ""
     unobserved = {}
     if not any(advisory_hits(software, "server")):
         why = why or _undecided(software, "server")
-        is_packaged = any(each.version is not None for each in of_server)
+        is_packaged = any(package.version is not None for package in of_server)
         if why or not is_packaged:
             unobserved[KNOWN_ADVISORY] = why or "the package and the version of the server are unknown"
         is_reported = bool(software.server_name and software.server_version)
         if why or not (is_packaged or is_reported):
             unobserved[LISTED_SERVER] = why or "the name and the version of the server are unknown"
-    is_known = any(each.version is not None for each in of_framework)
+    is_known = any(package.version is not None for package in of_framework)
     unknown = "the version of the framework is unknown"
     if not is_known:
         unobserved[REPORTED_VERSION] = unknown

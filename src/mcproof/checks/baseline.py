@@ -155,12 +155,12 @@ class Baseline:
         from mcproof.core.text.files import write_file
 
         is_gone = {target: self._is_gone(target) for target in {entry.target for entry, _ in self._entries.values()}}
-        kept = {
+        unchecked = {
             key: entry
             for key, (entry, _) in self._entries.items()
             if not self._was_looked_at(entry) and not is_gone[entry.target]
         }
-        accepted = {**kept, **self._current}
+        accepted = {**unchecked, **self._current}
         write_file(self.file, _document(accepted.values()).encode())
         return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
 
@@ -184,7 +184,7 @@ class Baseline:
         way = _way(folder, target)
         if os.pardir in way.split("/"):  # perhaps only because one of the paths goes through a symlink
             real = _way(os.path.realpath(folder), os.path.join(os.path.realpath(above), name))
-            way = min(way, real, key=lambda each: each.split("/").count(os.pardir))
+            way = min(way, real, key=lambda path: path.split("/").count(os.pardir))
         return way
 
     def _is_gone(self, target: str) -> bool:
@@ -213,8 +213,8 @@ def _entries(value: Any, file: str) -> list[BaselineEntry]:
         raise InputError("not a baseline; to create one, name another file with `--update-baseline`", file=file)
     version = value.get("schema_version")
     if type(version) is not int or version != SCHEMA_VERSION:
-        found = f"version {version}" if type(version) is int else "an unknown version"
-        raise InputError(f"baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
+        stated = f"version {version}" if type(version) is int else "an unknown version"
+        raise InputError(f"baseline of {stated}; this mcproof reads version {SCHEMA_VERSION}", file=file)
     listed = value.get("entries")
     entries = []
     for number, entry in enumerate(listed if isinstance(listed, list) else [None]):

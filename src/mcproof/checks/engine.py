@@ -178,7 +178,7 @@ def check(
     # Last, since every other rule may have added one; a crash of the rule about crashes is not reported again.
     for crash in list(run.crashes.values()):
         run.check(crash, catalog.server)
-    return run.findings if catalog.source is None else [found for found in run.findings if not _is_guess(found)]
+    return run.findings if catalog.source is None else [finding for finding in run.findings if not _is_guess(finding)]
 
 
 def _is_guess(finding: Finding) -> bool:

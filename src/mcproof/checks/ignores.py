@@ -228,13 +228,13 @@ def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dic
     """
     parameters = f"{item.pointer}/inputSchema/properties/"
     heads = {item.pointer, f"{item.pointer}/name", f"{item.pointer}/inputSchema"}
-    found = {}
+    narrow = {}
     for line, pointers in written.items():
         if line not in own:
-            found[line] = frozenset(pointers)
+            narrow[line] = frozenset(pointers)
         elif heads.isdisjoint(pointers) and any(pointer.startswith(parameters) for pointer in pointers):
-            found[line] = frozenset(pointer for pointer in pointers if pointer.startswith(parameters))
-    return found
+            narrow[line] = frozenset(pointer for pointer in pointers if pointer.startswith(parameters))
+    return narrow
 
 
 def _comments_by_item(catalog: Catalog, comments: list[IgnoreComment]) -> dict[str, list[CommentScope]]:
@@ -292,23 +292,23 @@ def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
     """Yield every suppression comment; report malformed ones to the tracker."""
     source = catalog.source
     assert source is not None  # noqa: S101
-    known: dict[str, frozenset[str] | str] = {}
-    for file, found in source.comments.items():
-        for line, text in found:
+    rules_of_words: dict[str, frozenset[str] | str] = {}
+    for file, comments in source.comments.items():
+        for line, text in comments:
             for directive in re.split(_START, text)[1:]:
-                comment = _parsed(file, line, directive, known, tracker)
+                comment = _parsed(file, line, directive, rules_of_words, tracker)
                 if comment is not None:
                     yield comment
 
 
 def _parsed(
-    file: str, line: int, directive: str, known: dict[str, frozenset[str] | str], tracker: IgnoreTracker
+    file: str, line: int, directive: str, rules_of_words: dict[str, frozenset[str] | str], tracker: IgnoreTracker
 ) -> IgnoreComment | None:
-    found = re.match(_DIRECTIVE, directive)
-    if found is None:
+    match = re.match(_DIRECTIVE, directive)
+    if match is None:
         return None
-    word, opening, listed, closing = found.groups()
-    rest = directive[found.end() :]
+    word, opening, listed, closing = match.groups()
+    rest = directive[match.end() :]
     shown = _cropped(word if opening is None else f"{word}[{listed}{closing}")
     comment = IgnoreComment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
     if word not in (IGNORE, IGNORE_FILE):
@@ -326,14 +326,14 @@ def _parsed(
             _notice(tracker, comment, message, kind="bad-ignore")
             return None
         return comment
-    words = [each.strip() for each in listed.split(",", MOST_WORDS)[:MOST_WORDS] if each.strip()]
+    words = [name.strip() for name in listed.split(",", MOST_WORDS)[:MOST_WORDS] if name.strip()]
     if not closing or not words:
         what = "names no rule" if closing else "has no closing bracket"
         _notice(tracker, comment, f"`{shown}` {what}, so it suppresses nothing", kind="bad-ignore")
         return None
     rules: set[str] = set()
-    for each in words:
-        meant = _rules_of(each, known)
+    for name in words:
+        meant = _rules_of(name, rules_of_words)
         if isinstance(meant, str):
             _notice(tracker, comment, meant, kind="bad-ignore")
         else:
@@ -341,14 +341,14 @@ def _parsed(
     return comment._replace(rules=frozenset(rules)) if rules else None
 
 
-def _rules_of(word: str, known: dict[str, frozenset[str] | str]) -> frozenset[str] | str:
+def _rules_of(word: str, rules_of_words: dict[str, frozenset[str] | str]) -> frozenset[str] | str:
     """The ids of the rules a word stands for, or an error message."""
-    if word not in known:
+    if word not in rules_of_words:
         try:
-            known[word] = frozenset(rule.id for rule in rules_named([_cropped(word)]))
+            rules_of_words[word] = frozenset(rule.id for rule in rules_named([_cropped(word)]))
         except UsageError as error:
-            known[word] = error.message
-    return known[word]
+            rules_of_words[word] = error.message
+    return rules_of_words[word]
 
 
 def _is_id(word: str) -> bool:

@@ -343,8 +343,8 @@ def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
         package = import_module(f"{_RULESETS_PACKAGE}.{ruleset}")
         for name in () if in_lint else getattr(package, "NOT_IN_LINT", ()):
             import_module(name)
-    found = [each for ruleset in rulesets for each in _in_order(ruleset)]
-    return [rule for rule in found if rule.traits.in_lint] if in_lint else found
+    rules = [rule for ruleset in rulesets for rule in _in_order(ruleset)]
+    return [rule for rule in rules if rule.traits.in_lint] if in_lint else rules
 
 
 @cache  # a sweep asks for each of thousands of targets; forgotten when a rule is registered
@@ -365,12 +365,12 @@ def all_rules() -> list[Rule]:
 
 def find_rule(word: str) -> Rule:
     """The rule with this id or name, in any case. Raises a UsageError with the nearest match."""
-    known = all_rules()
+    rules = all_rules()
     wanted = word.lower()
-    for each in known:
-        if wanted in (each.id.lower(), each.name.lower()):
-            return each
-    names = [*RULESETS, *(name for each in known for name in (each.id, each.name))]
+    for rule in rules:
+        if wanted in (rule.id.lower(), rule.name.lower()):
+            return rule
+    names = [*RULESETS, *(name for rule in rules for name in (rule.id, rule.name))]
     raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof explain rules` lists them all")
 
 
@@ -382,24 +382,24 @@ def choose_rules(
     Rules are named by id or name, families by their ruleset. A rule that accompanies a ruleset, to report where its
     checks fell short, runs exactly when that ruleset does.
     """
-    expanded = [name for each in rulesets for name in (RULESETS if each == "all" else (each,))]
+    expanded = [name for word in rulesets for name in (RULESETS if word == "all" else (word,))]
     for name in expanded:
         if name not in RULESETS:
-            known = [*RULESETS, "all"]
-            raise UsageError(f"unknown ruleset `{name}`{nearest(name, known)}; there are {', '.join(known)}")
+            names = [*RULESETS, "all"]
+            raise UsageError(f"unknown ruleset `{name}`{nearest(name, names)}; there are {', '.join(names)}")
     selected = rules_named(select)
-    ignored = {each.id for each in rules_named(ignore)}
+    ignored = {rule.id for rule in rules_named(ignore)}
     chosen = selected or rules_of(*dict.fromkeys(expanded), in_lint=in_lint)
-    if all(each.id in ignored for each in chosen):
+    if all(rule.id in ignored for rule in chosen):
         raise UsageError("no rules left to run: `ignore` names all selected rules")
-    running = {"all", *(each.ruleset for each in chosen)}
+    running = {"all", *(rule.ruleset for rule in chosen)}
     companions = {
         rule: rule.traits.accompanies in running for rule in rules_of("catalog") if rule.traits.accompanies is not None
     }
     # A rule that reports where checks fell short says nothing without those checks.
-    kept = [each for each in chosen if companions.get(each, True) or each in selected]
-    kept += [each for each, wanted in companions.items() if wanted and each not in kept]
-    return [each for each in kept if each.id not in ignored]
+    rules = [rule for rule in chosen if companions.get(rule, True) or rule in selected]
+    rules += [rule for rule, is_wanted in companions.items() if is_wanted and rule not in rules]
+    return [rule for rule in rules if rule.id not in ignored]
 
 
 def rules_named(words: Iterable[str]) -> list[Rule]:
@@ -409,7 +409,7 @@ def rules_named(words: Iterable[str]) -> list[Rule]:
         family = word.lower()
         families = RULESETS if family == "all" else [family] if family in RULESETS else []
         rules = rules_of(*families) if families else [find_rule(word)]
-        named.update((each.id, each) for each in rules)
+        named.update((rule.id, rule) for rule in rules)
     return list(named.values())
 
 
@@ -423,9 +423,9 @@ def is_ignored(rule: Rule, ignored: frozenset[str]) -> bool:
 @lru_cache(maxsize=64)
 def _ignored_singly(ignored: frozenset[str]) -> frozenset[str]:
     """The rules that are not ignored together with their whole ruleset."""
-    rulesets = {each.ruleset for each in _RULES.values() if each.id in ignored}
-    whole = {name for name in rulesets if all(each.id in ignored for each in rules_of(name))}
-    return frozenset(each.id for each in _RULES.values() if each.id in ignored and each.ruleset not in whole)
+    rulesets = {rule.ruleset for rule in _RULES.values() if rule.id in ignored}
+    whole = {name for name in rulesets if all(rule.id in ignored for rule in rules_of(name))}
+    return frozenset(rule.id for rule in _RULES.values() if rule.id in ignored and rule.ruleset not in whole)
 
 
 Verdict = Literal["allow", "review", "block"]

@@ -71,7 +71,7 @@ class RuleCase(NamedTuple):
         if self.text is not None:
             return self.text
         observed = (self.crash, self.wire, self.trial, self.source, self.facts, self.before, self.neighbours)
-        if any(each is not None for each in observed):
+        if any(value is not None for value in observed):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         if self.tools is not None:
@@ -109,7 +109,7 @@ class RuleCase(NamedTuple):
             others = "\n".join(f"{server}: {', '.join(tools)}" for server, tools in self.neighbours.items())
             return f"{others}\nthis server: {compact_json(self.catalog)}"
         subject = next(
-            each for each in (self.crash, self.wire, self.facts, self.tool, self.catalog) if each is not None
+            value for value in (self.crash, self.wire, self.facts, self.tool, self.catalog) if value is not None
         )
         return compact_json(subject)
 
@@ -150,7 +150,7 @@ def cases_of(rule: Rule) -> RuleCases:
 
     file = files("mcproof.checks.rules") / "cases" / f"{rule.id}.yml"
     data = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return RuleCases(*([_case(each) for each in data[kind]] for kind in ("bad", "good")))
+    return RuleCases(*([_case(case) for case in data[kind]] for kind in ("bad", "good")))
 
 
 def _case(data: dict[str, Any]) -> RuleCase:
@@ -172,7 +172,7 @@ def shown_exchange(trial: dict[str, Any]) -> str:
     """A request and its response as displayed."""
     sent, answer = trial["sent"], trial["answer"]
     parts = {name: trial[name] for name in ("tool", "revision") if name in trial}
-    lines = [f"{name}: {each if isinstance(each, str) else compact_json(each)}" for name, each in parts.items()]
+    lines = [f"{name}: {value if isinstance(value, str) else compact_json(value)}" for name, value in parts.items()]
     method = trial.get("method") or METHODS.get(trial["probe"], "tools/call")
     lines.append(f"sent: {sent}" if isinstance(sent, str) else f"sent: {method} {compact_json(sent)}")
     lines.append(f"answer: {_NO_RESPONSE.get(answer, answer) if isinstance(answer, str) else compact_json(answer)}")
@@ -189,9 +189,9 @@ def compact_json(value: Any, width: int = 88) -> str:
         inner = " " * (indent + 2)
         if isinstance(value, dict):
             keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
-            parts = [key + laid_out(each, indent + 2) for key, each in zip(keys, value.values(), strict=True)]
+            parts = [key + laid_out(member, indent + 2) for key, member in zip(keys, value.values(), strict=True)]
             return "{\n" + ",\n".join(inner + part for part in parts) + "\n" + " " * indent + "}"
-        parts = [laid_out(each, indent + 2) for each in value]
+        parts = [laid_out(member, indent + 2) for member in value]
         return "[\n" + ",\n".join(inner + part for part in parts) + "\n" + " " * indent + "]"
 
     return laid_out(value, 0)
@@ -292,8 +292,8 @@ def example_of_evidence(rule: Rule) -> Any:
     if snapshot is None:
         return None
     catalog = read_snapshot(snapshot.encode(), "case.json")
-    found = check(catalog, [rule], observed=observed_by_reading(catalog))
-    return next((finding.evidence for finding in found if finding.evidence is not None), None)
+    findings = check(catalog, [rule], observed=observed_by_reading(catalog))
+    return next((finding.evidence for finding in findings if finding.evidence is not None), None)
 
 
 def grade_method() -> list[str]:
@@ -363,8 +363,8 @@ def rule_page(rule: Rule) -> str:
     lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
     lines += ["", "## Why it matters", "", sentence(rule.why), "", "## How to fix it", "", sentence(rule.advice), ""]
-    for each in example_help(rule.id):
-        lines += [f"{each.framework}, {each.place}:", "", "```text", each.code, "```", ""]
+    for snippet in example_help(rule.id):
+        lines += [f"{snippet.framework}, {snippet.place}:", "", "```text", snippet.code, "```", ""]
     for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:

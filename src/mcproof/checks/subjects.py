@@ -72,7 +72,7 @@ def known_revision(revision: str | None) -> EffectiveRevision:
     # What is no date cannot be placed between revisions, so the newest one with a handshake is assumed.
     if revision is None or _DATE.fullmatch(revision) is None:
         return EffectiveRevision(ASSUMED, is_assumed=True)
-    return EffectiveRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
+    return EffectiveRevision(max((earlier for earlier in REVISIONS if earlier <= revision), default=min(REVISIONS)))
 
 
 def rules_about(item: Item, rules: tuple[Rule, ...], judged_by: EffectiveRevision) -> tuple[Rule, ...]:
@@ -80,10 +80,10 @@ def rules_about(item: Item, rules: tuple[Rule, ...], judged_by: EffectiveRevisio
 
     If it is only assumed, also those that only the newest one has.
     """
-    marks = item.marks
-    if marks is None:
+    keywords = item.marks
+    if keywords is None:
         return _rules_about(item.kind, None, rules, judged_by)
-    return _rules_about(item.kind, marks & _needed(rules), rules, judged_by)
+    return _rules_about(item.kind, keywords & _needed(rules), rules, judged_by)
 
 
 @lru_cache(maxsize=64)  # a run with many files has a few plans

@@ -288,7 +288,9 @@ def filled(text: str, width: int) -> str:
     from textwrap import fill
 
     paragraphs = text.strip().split("\n\n")
-    return "\n\n".join(each if each.startswith(" ") else fill(" ".join(each.split()), width) for each in paragraphs)
+    return "\n\n".join(
+        paragraph if paragraph.startswith(" ") else fill(" ".join(paragraph.split()), width) for paragraph in paragraphs
+    )
 
 
 def laid_out(examples: str, width: int) -> list[str]:

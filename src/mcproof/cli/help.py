@@ -83,7 +83,7 @@ _OPTIONS = {
 _CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from .*\)", re.DOTALL)
 
 
-def is_target(name: str, known: Iterable[str]) -> bool:
+def is_target(name: str, commands: Iterable[str]) -> bool:
     """Whether the first word of a command line is a target of `check`, and no command that was misspelt."""
     # What can only be a target: no command has such a name, so no mistake is hidden.
     if name == "--" or "://" in name or "#" in name or name.endswith((".json", *SOURCE_SUFFIXES)):
@@ -91,10 +91,10 @@ def is_target(name: str, known: Iterable[str]) -> bool:
     is_named = os.path.exists(name) or name in _configured()
     is_path = os.sep in name or name in (os.curdir, os.pardir)
     # A folder called `lnt` must not turn a misspelt `lint` into a check of it.
-    return is_named and (is_path or not (nearest(name, list(known)) or name.lower() in _COMMANDS))
+    return is_named and (is_path or not (nearest(name, list(commands)) or name.lower() in _COMMANDS))
 
 
-def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
+def command_error(arguments: Sequence[str], commands: Iterable[str]) -> UsageError:
     """The error for a command line whose first word is not a command."""
     from mcproof.targets.folders import is_program
 
@@ -102,12 +102,12 @@ def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
     shown = shown_words([name])
     if meant := _COMMANDS.get(name.lower()):
         return UsageError(f"unknown command `{shown}` (did you mean `{meant}`?)")
-    if hint := nearest(name, [*known, *RENAMED, "--help", "--version"]):
+    if hint := nearest(name, [*commands, *RENAMED, "--help", "--version"]):
         target = f"; `mcproof check {shown}` checks what is there" if os.path.exists(name) else ""
         return UsageError(f"unknown command `{shown}`{hint}{target}")
     if is_program(name):
         return UsageError(f"no command before `{shown}`; did you mean `mcproof check -- {shown_words(arguments)}`?")
-    return UsageError(f"unknown command `{shown}`; there are {', '.join(known)}")
+    return UsageError(f"unknown command `{shown}`; there are {', '.join(commands)}")
 
 
 def option_error(parser: Parser, message: str) -> UsageError:
@@ -123,17 +123,17 @@ def option_error(parser: Parser, message: str) -> UsageError:
     elif choice := _CHOICE.match(message):
         name = choice[1].removeprefix("argument ")
         named = (option for option in parser.command.arguments if name in ("/".join(option.names), option.value))
-        known = list(next(named).choices)
-        message = f"{choice[1]}: invalid choice: '{choice[2]}' (choose from {', '.join(known)})"
-        hint = nearest(choice[2], known)
+        choices = list(next(named).choices)
+        message = f"{choice[1]}: invalid choice: '{choice[2]}' (choose from {', '.join(choices)})"
+        hint = nearest(choice[2], choices)
     # argparse quotes the words that it does not know, and one of them may be a token.
     message = " ".join(redacted_command(message.split(" ")))
     return UsageError(f"{message}{hint}; `{parser.prog} --help` shows the options")
 
 
-def _option_hint(name: str, known: list[str]) -> str:
+def _option_hint(name: str, options: list[str]) -> str:
     meant = _OPTIONS.get(name.lower(), "")
-    return f" (did you mean `{meant}`?)" if meant.partition(" ")[0] in known else nearest(name, known)
+    return f" (did you mean `{meant}`?)" if meant.partition(" ")[0] in options else nearest(name, options)
 
 
 def shown_words(words: Iterable[str]) -> str:
@@ -219,8 +219,8 @@ def _separated(parser: Parser, arguments: Sequence[str]) -> tuple[Sequence[str],
 def _with(parser: Parser, arguments: Sequence[str], name: str, words: Sequence[str]) -> str:
     """The command line with a target replaced by options and `-- COMMAND ARG...`."""
     at = words.index("--")
-    kept = [word for word in arguments if word != name]
-    return _command_line(parser, kept, words[:at], words[at + 1 :])
+    others = [word for word in arguments if word != name]
+    return _command_line(parser, others, words[:at], words[at + 1 :])
 
 
 def _command_line(parser: Parser, before: Sequence[str], options: Sequence[str], command: Sequence[str]) -> str:

@@ -346,11 +346,11 @@ def _filled(settings: Settings, database: str) -> str:
     """Return the URL of a database with its variables filled in."""
     from urllib.parse import quote
 
-    def value_of(found: re.Match[str]) -> str:
-        value = os.environ.get(found[1])
+    def value_of(variable: re.Match[str]) -> str:
+        value = os.environ.get(variable[1])
         if value is None:
             file, line = settings.locations["store"]
-            raise ConfigError(f"the environment variable {found[1]} is not set", file=file, line=line)
+            raise ConfigError(f"the environment variable {variable[1]} is not set", file=file, line=line)
         # In a URL, an `@` or `/` in a password would change the host.
         return quote(value, safe="")
 

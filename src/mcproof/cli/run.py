@@ -225,17 +225,17 @@ def _changed(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int
 
 def _state(roots: list[str], named: list[str]) -> dict[str, tuple[int, int]]:
     """The modification time and size of each file."""
-    found: dict[str, tuple[int, int]] = {}
+    states: dict[str, tuple[int, int]] = {}
     for path in chain(named, _files(roots)):
         try:
             status = os.stat(path)
         except OSError:  # deleted meanwhile
             continue
         # The size too: editors write twice within the resolution of some clocks.
-        found[path] = (status.st_mtime_ns, status.st_size)
-        if len(found) >= MOST_FILES:
+        states[path] = (status.st_mtime_ns, status.st_size)
+        if len(states) >= MOST_FILES:
             break
-    return found
+    return states
 
 
 def _files(roots: list[str]) -> Iterator[str]:

@@ -207,7 +207,7 @@ def _is_unusual(name: str, needs_server: bool) -> bool:
 
 def header_variables(options: argparse.Namespace) -> list[str]:
     """The environment variables that `--header` refers to."""
-    return [found[1] for text in options.header for found in re.finditer(VARIABLE, text)]
+    return [variable[1] for text in options.header for variable in re.finditer(VARIABLE, text)]
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -222,20 +222,20 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _header(text: str) -> tuple[str, str]:
-    found = re.fullmatch(_HEADER, text)
-    if found is None:
+    header = re.fullmatch(_HEADER, text)
+    if header is None:
         raise UsageError("--header needs a name and a value, as in `--header 'Authorization: Bearer ${TOKEN}'`")
 
     def value_of(variable: re.Match[str]) -> str:
         if variable[1] not in os.environ:
-            raise UsageError(f"--header {found[1]}: the environment has no variable {variable[1]}")
+            raise UsageError(f"--header {header[1]}: the environment has no variable {variable[1]}")
         return os.environ[variable[1]]
 
-    value = re.sub(VARIABLE, value_of, found[2])
+    value = re.sub(VARIABLE, value_of, header[2])
     # A line break would begin another header of the user's choice, or of whoever set the variable.
     if any(ord(character) < 32 and character != "\t" for character in value):
-        raise UsageError(f"--header {found[1]}: the value has a line break or another control character")
-    return found[1], value
+        raise UsageError(f"--header {header[1]}: the value has a line break or another control character")
+    return header[1], value
 
 
 OPTION = "--trace"

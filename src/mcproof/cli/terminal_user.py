@@ -55,9 +55,9 @@ class TerminalUser:
         return self._answers.kinds if self._answers is not None else frozenset()
 
     async def reply_to(self, kind: QuestionKind, message: str, params: dict[str, Any]) -> Reply | None:
-        known = await self._answers.reply_to(kind, message, params) if self._answers is not None else None
-        if known is not None or kind not in ("form", "url"):
-            return known
+        prepared = await self._answers.reply_to(kind, message, params) if self._answers is not None else None
+        if prepared is not None or kind not in ("form", "url"):
+            return prepared
         # Requests run side by side, but there is one terminal.
         async with self._lock:
             try:
@@ -105,7 +105,7 @@ class TerminalUser:
     async def _field(self, name: str, field: dict[str, Any], *, is_required: bool) -> Any:
         """The value of a field; None to leave it out."""
         choices = choices_of(field)
-        about = [each for each in (field.get("title"), field.get("description")) if isinstance(each, str)]
+        about = [words for words in (field.get("title"), field.get("description")) if isinstance(words, str)]
         if about:
             self._show(f"  {safe(cropped(': '.join(about)))}\n")
         for number, choice in enumerate(choices[:MOST_CHOICES], 1):
@@ -164,8 +164,12 @@ def choices_of(field: dict[str, Any]) -> list[Choice]:
         names = titles if isinstance(titles, list) and len(titles) == len(values) else values
         return [Choice(value, _written(name)) for value, name in zip(values, names, strict=True)]
     branches = source.get("oneOf", source.get("anyOf"))
-    listed = [each for each in branches if isinstance(each, dict)] if isinstance(branches, list) else []
-    return [Choice(each["const"], _written(each.get("title", each["const"]))) for each in listed if "const" in each]
+    listed = [branch for branch in branches if isinstance(branch, dict)] if isinstance(branches, list) else []
+    return [
+        Choice(branch["const"], _written(branch.get("title", branch["const"])))
+        for branch in listed
+        if "const" in branch
+    ]
 
 
 def parsed(text: str, field: dict[str, Any], choices: list[Choice]) -> Any:

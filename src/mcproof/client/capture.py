@@ -113,7 +113,7 @@ def _captured(server: Endpoint, connection: Connection, listing: Listing, ending
         anomalies=tuple(
             anomaly._replace(detail=hide(anomaly.detail)) for anomaly in connection.transport.peer.anomalies
         ),
-        unserved=tuple((method, hide(what)) for method, what in listing.unserved),
+        unserved=tuple((method, hide(why)) for method, why in listing.unserved),
         ending=ending,
         expired_sessions=connection.memory.expired_sessions,
         tool_pages=listing.pages.get("tools", 1),

@@ -263,16 +263,18 @@ def _decoded(text: str, places: list[int]) -> tuple[str, list[int]]:
 def _in_halves(text: str) -> str:
     """A text as JSON escapes it: each character beyond the first 65,536 is two surrogates."""
     return "".join(
-        chr(0xD7C0 + (ord(each) >> 10)) + chr(0xDC00 + (ord(each) & 0x3FF)) if ord(each) > 0xFFFF else each
-        for each in text
+        chr(0xD7C0 + (ord(character) >> 10)) + chr(0xDC00 + (ord(character) & 0x3FF))
+        if ord(character) > 0xFFFF
+        else character
+        for character in text
     )
 
 
 def _character(escape: re.Match[str]) -> str | None:
     """Return what an escape stands for; None if it stands for nothing."""
-    *numbers, decimal, octal, short, name, plain = escape.groups()
-    if plain or short:
-        return plain or _SHORT_ESCAPES[short]
+    *numbers, decimal, octal, short, name, symbol = escape.groups()
+    if symbol or short:
+        return symbol or _SHORT_ESCAPES[short]
     if name:
         from html.entities import html5
 

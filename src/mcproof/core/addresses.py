@@ -100,7 +100,7 @@ class _SpecialNetwork(NamedTuple):
 
 @cache
 def _special_networks() -> list[_SpecialNetwork]:
-    return [_SpecialNetwork(ip_network(each), kind) for kind, networks in _KINDS.items() for each in networks]
+    return [_SpecialNetwork(ip_network(network), kind) for kind, networks in _KINDS.items() for network in networks]
 
 
 def special_kind(address: Address) -> str | None:
@@ -170,9 +170,9 @@ def _numeric_address(text: str) -> IPv4Address | None:
         *first, last = map(_number, text.split("."))
     except ValueError:  # an octal number with an 8
         return None
-    if any(each > 0xFF for each in first) or last >= 0x100 ** (4 - len(first)):
+    if any(byte > 0xFF for byte in first) or last >= 0x100 ** (4 - len(first)):
         return None
-    return IPv4Address(sum(each << (24 - 8 * at) for at, each in enumerate(first)) + last)
+    return IPv4Address(sum(byte << (24 - 8 * position) for position, byte in enumerate(first)) + last)
 
 
 def _number(text: str) -> int:
@@ -217,18 +217,18 @@ class AddressDanger(NamedTuple):
 
 def danger_of(uri: str) -> AddressDanger | None:
     """Return what is dangerous about the address of a resource; None if nothing is."""
-    text = "".join(each for each in uri.strip() if each not in "\t\r\n")  # as URL parsers do
+    text = "".join(character for character in uri.strip() if character not in "\t\r\n")  # as URL parsers do
     match = _SCHEME.match(text)
     if match is None:
         return None
     scheme = match[0][:-1].lower()
-    found = _of_scheme(scheme)
-    if found is None or found[0] == "http_scheme":
-        found = _of_host(_host(text[match.end() :])) or found
-    if found is None:
+    danger = _of_scheme(scheme)
+    if danger is None or danger[0] == "http_scheme":
+        danger = _of_host(_host(text[match.end() :])) or danger
+    if danger is None:
         return None
     shown = _SECRET_PARTS.sub(lambda part: f"{part[1]}=***" if part[1] else "***@", text[:LONGEST_SHOWN])
-    return AddressDanger(*found, shown)
+    return AddressDanger(*danger, shown)
 
 
 def _of_scheme(scheme: str) -> tuple[str, str] | None:
@@ -254,15 +254,15 @@ def _host(rest: str) -> str:
 def _of_host(host: str) -> tuple[str, str] | None:
     if not host or "{" in host:
         return None
-    found = _HOST_KINDS.get(internal_kind(host) or "")
-    if found is None:
+    danger = _HOST_KINDS.get(internal_kind(host) or "")
+    if danger is None:
         return None
     address = address_of(host)
     if address is not None:
         address = carried_address(address)
         if address.is_unspecified:  # connects to the machine itself
-            found = _HOST_KINDS["loopback"]
-        elif found[0] == "private_address" and address.version == 6:
-            found = ("ipv6_unique_local", found[1])
-    kind, reason = found
+            danger = _HOST_KINDS["loopback"]
+        elif danger[0] == "private_address" and address.version == 6:
+            danger = ("ipv6_unique_local", danger[1])
+    kind, reason = danger
     return kind, f"`{host}` {reason}"

@@ -40,7 +40,7 @@ def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
     if text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE_UNSAFE):
         return text
-    return re.sub(_UNSAFE, lambda found: found[0].encode("unicode-escape").decode(), text)
+    return re.sub(_UNSAFE, lambda match: match[0].encode("unicode-escape").decode(), text)
 
 
 def safe_line(line: str) -> str:
@@ -78,11 +78,11 @@ def listed_names(names: Iterable[str]) -> str:
     return ", ".join(shown) + more or "none"
 
 
-def nearest_or_all(name: str, known: list[str]) -> str:
+def nearest_or_all(name: str, names: list[str]) -> str:
     """A hint with the known name closest to `name`, or with all of them."""
     from mcproof.core.errors import nearest
 
-    return nearest(name, known) or f" (there are {listed_names(known)})"
+    return nearest(name, names) or f" (there are {listed_names(names)})"
 
 
 def display_width(text: str) -> int:
@@ -93,7 +93,10 @@ def display_width(text: str) -> int:
         return len(text)
     from unicodedata import category, east_asian_width
 
-    widths = (0 if category(each) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(each) in "WF") for each in text)
+    widths = (
+        0 if category(character) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(character) in "WF")
+        for character in text
+    )
     return sum(widths)
 
 

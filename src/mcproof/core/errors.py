@@ -59,12 +59,12 @@ def reason_of(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def nearest(word: str, known: list[str]) -> str:
+def nearest(word: str, names: list[str]) -> str:
     """A hint with the known word closest to `word`, or an empty string: " (did you mean `x`?)"."""
     from difflib import get_close_matches  # only needed on errors
 
-    close = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
-    match = next((name for name in known if close and name.lower() == close[0]), None)
+    close = get_close_matches(word.lower(), [name.lower() for name in names], n=1)
+    match = next((name for name in names if close and name.lower() == close[0]), None)
     return f" (did you mean `{match}`?)" if match else ""
 
 

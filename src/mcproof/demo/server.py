@@ -49,7 +49,7 @@ def _call(params: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
     if tool is None:
         return _error(INVALID_PARAMS, f"unknown tool {name}")
     needed = [*tool["inputSchema"].get("required", ()), *(["region"] if name == "get_alerts" else [])]
-    if missing := [each for each in needed if each not in arguments]:
+    if missing := [parameter for parameter in needed if parameter not in arguments]:
         return _text(f"missing: {', '.join(missing)}", is_error=True)
     if name == "current.conditions" and not (isinstance(arguments["station"], str) and len(arguments["station"]) <= 12):
         return _text("a station is a string of up to 12 characters", is_error=True)

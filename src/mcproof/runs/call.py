@@ -127,10 +127,10 @@ async def _hint(request: SingleRequest, session: Session, listen: Listener) -> N
     """Name a similar resource if the server refuses one that it does not list."""
     if request.method != "resources/read":
         return
-    known = list(_items((await session.listing(*_LISTS[request.method])).lists, request.method))
-    if known and request.item not in known:
-        message = f"the server lists no resource `{request.item}`{nearest(request.item, known)}"
-        listen(MessageSent(_hiding(session)(f"{message}; there are {listed_names(known)}")))
+    uris = list(_items((await session.listing(*_LISTS[request.method])).lists, request.method))
+    if uris and request.item not in uris:
+        message = f"the server lists no resource `{request.item}`{nearest(request.item, uris)}"
+        listen(MessageSent(_hiding(session)(f"{message}; there are {listed_names(uris)}")))
 
 
 class _Parameters:
@@ -178,8 +178,8 @@ class _Parameters:
         if not items:
             raise InputError(f"the server lists no {noun}s; {_HOW_TO_SEND}", file=self._session.server.label)
         names = list(items)
-        known = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
-        raise UsageError(f"unknown {noun} `{request.item}`{known}; {_HOW_TO_SEND}")
+        hint = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
+        raise UsageError(f"unknown {noun} `{request.item}`{hint}; {_HOW_TO_SEND}")
 
     async def _refuse_dropped(self, item: dict[str, Any]) -> None:
         """Raise an InputError if clients must not offer a tool."""
@@ -209,8 +209,12 @@ class _Parameters:
 
 def _prompt_mistakes(prompt: dict[str, Any], arguments: Iterable[str]) -> list[str]:
     given = prompt.get("arguments")
-    listed = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
-    known = {entry["name"]: entry.get("required") is True for entry in listed if isinstance(entry.get("name"), str)}
-    missing = [f"`{name}` is missing" for name, required in known.items() if required and name not in arguments]
-    unknown = [name for name in arguments if name not in known]
-    return [*missing, *(f"`{name}` is not an argument{nearest_or_all(name, list(known))}" for name in unknown)]
+    listed = [argument for argument in given if isinstance(argument, dict)] if isinstance(given, list) else []
+    declared = {
+        argument["name"]: argument.get("required") is True
+        for argument in listed
+        if isinstance(argument.get("name"), str)
+    }
+    missing = [f"`{name}` is missing" for name, required in declared.items() if required and name not in arguments]
+    unknown = [name for name in arguments if name not in declared]
+    return [*missing, *(f"`{name}` is not an argument{nearest_or_all(name, list(declared))}" for name in unknown)]

@@ -56,8 +56,8 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
         hits = CatalogHits(judge.checks, target.catalog)
         clients = judge.payload(hits, len(target.catalog.tools))
 
-        def summarize(found: CatalogFindings, unjudged: Mapping[str, Unjudged]) -> CheckPayload:
-            trust = scan_payload(target, scanned, found, unjudged)
+        def summarize(findings: CatalogFindings, unjudged: Mapping[str, Unjudged]) -> CheckPayload:
+            trust = scan_payload(target, scanned, findings, unjudged)
             return CheckPayload(clients, trust, framework=_framework(target.catalog, scanned.observed))
 
         checked = run.judge(
@@ -105,7 +105,9 @@ def _framework(catalog: Catalog, observed: Observed) -> str:
     used = {_PACKAGES.get(name, name) for name in names}
     if len(used) != 1:
         return ""
-    installed = [package for known in observed.of(KnownSoftware) for package in known.packages if package.name in used]
+    installed = [
+        package for software in observed.of(KnownSoftware) for package in software.packages if package.name in used
+    ]
     if installed and installed[0].version:
         return f"{installed[0].name} {installed[0].version}"
     return " or ".join(names)

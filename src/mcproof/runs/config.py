@@ -202,18 +202,18 @@ class SettingsFinder:
         return self._known[directory]
 
 
-def _settings_in(directory: str, instead: Mapping[str, bytes]) -> Settings | None:
+def _settings_in(directory: str, overrides: Mapping[str, bytes]) -> Settings | None:
     """The settings in a directory itself; None if it has no configuration."""
     # `mcproof.toml` wins over a `pyproject.toml` beside it, as the more specific of the two.
     own, shared = os.path.join(directory, OWN_FILE), os.path.join(directory, SHARED_FILE)
-    if own in instead:
-        return settings_of(instead[own], own)
+    if own in overrides:
+        return settings_of(overrides[own], own)
     if os.path.lexists(own):
         if not os.path.isfile(own):
             raise ConfigError("cannot be read: it is not a file", file=_as_named(own))
         return _read(own)
-    if shared in instead:
-        return settings_of(instead[shared], shared)
+    if shared in overrides:
+        return settings_of(overrides[shared], shared)
     return _read(shared) if os.path.isfile(shared) else None
 
 

@@ -54,8 +54,8 @@ SCHEMA = os.path.join(os.path.dirname(__file__), "schemas", "mcproof-toml.schema
 def parse_settings(source: ConfigFile, table: Any) -> Settings:
     """Read the settings from a table of a configuration file."""
     if not isinstance(table, dict):
-        found = f"`{'.'.join(TABLE)}` is {_kind(table)}"
-        raise source.error(f"{found}; it must be a table: `[tool.mcproof]`", ())
+        stated = f"`{'.'.join(TABLE)}` is {_kind(table)}"
+        raise source.error(f"{stated}; it must be a table: `[tool.mcproof]`", ())
     schema = schema_in(SCHEMA)
     fields: dict[str, Any] = {}
     locations: dict[str, SettingLocation] = {}
@@ -200,8 +200,8 @@ def _type_in_words(source: ConfigFile, breach: Breach) -> str:
     return _TYPES[schema["type"]]
 
 
-def _unknown(source: ConfigFile, what: str, word: str, known: Iterable[str], path: Path) -> ConfigError:
-    listed = list(known)
+def _unknown(source: ConfigFile, what: str, word: str, words: Iterable[str], path: Path) -> ConfigError:
+    listed = list(words)
     word = short(word)
     return source.error(f"unknown {what} `{word}`{nearest(word, listed)}; there are {', '.join(listed)}", path)
 
@@ -322,22 +322,24 @@ def _thresholds(source: ConfigFile, key: str, table: dict[str, int]) -> dict[str
 
 def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles: Iterable[str]) -> None:
     """Refuse unknown clients, perhaps with versions, once all profiles are known."""
-    known = {*known_profiles(), *profiles}
+    clients = {*known_profiles(), *profiles}
     for index, word in enumerate(words):
         name = short(word.partition("@")[0])
-        if name not in known:
-            message = f"unknown client `{name}`{nearest(name, sorted(known))}; `mcproof explain clients` lists them all"
+        if name not in clients:
+            message = (
+                f"unknown client `{name}`{nearest(name, sorted(clients))}; `mcproof explain clients` lists them all"
+            )
             raise source.error(message, ("clients", index))
 
 
 def _profiles(source: ConfigFile, key: str, table: dict[str, Any]) -> dict[str, Profile]:
     """Return the profiles of a configuration by id, those that change a shipped one merged with it."""
     profiles = {name: _profile(source, (key, name), name, entry) for name, entry in table.items()}
-    known = {**known_profiles(), **profiles}
+    all_profiles = {**known_profiles(), **profiles}
     for name, entry in table.items():
         for index, api in enumerate(entry.get("sends_to", ())):
-            if api not in known or api == name:
-                raise _unknown(source, "client", api, known, (key, name, "sends_to", index))
+            if api not in all_profiles or api == name:
+                raise _unknown(source, "client", api, all_profiles, (key, name, "sends_to", index))
     return profiles
 
 

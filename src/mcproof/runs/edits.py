@@ -133,7 +133,7 @@ def _parts(findings: Sequence[Finding], numbers: list[int], twins: dict[int, int
 def _gain(draft: _Draft, findings: Sequence[Finding], scored: Scored) -> _Gain:
     """What fixing the findings of a draft gains."""
     gains = [*_grade_gains(draft, scored.grade)]
-    of_draft, of_all = (Counter(finding.rule.id for finding in some) for some in (draft.findings, findings))
+    of_draft, of_all = (Counter(finding.rule.id for finding in part) for part in (draft.findings, findings))
     # Only without any of its findings is a client, or a rule, better off.
     rules = [rule for rule in draft.rules if of_draft[rule] == of_all[rule]]
     gains += [*_client_gains(rules, scored.improvements), *_trust_gains(rules, scored)]
@@ -221,7 +221,9 @@ def _what(draft: _Draft, scored: Scored) -> str:
     if improvement is not None:
         return improvement.remedy
     advice = first.rule.advice.partition(". ")[0].rstrip(".")
-    ends = [] if len(advice) <= _LONGEST_ADVICE else [found.start() for found in _END_OF_CLAUSE.finditer(advice)]
+    ends = (
+        [] if len(advice) <= _LONGEST_ADVICE else [clause_end.start() for clause_end in _END_OF_CLAUSE.finditer(advice)]
+    )
     advice = advice[: max((end for end in ends if end <= _LONGEST_ADVICE), default=len(advice))]
     items = _items(draft.findings)
     return f"{few(items, 1)}: {advice}" if items else advice

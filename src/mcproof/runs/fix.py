@@ -64,11 +64,11 @@ class ClientFixer:
     def _choice(self, target: LoadedTarget) -> ClientChoice:
         return self._choices[id(target.plan.profiles)]
 
-    def fix(self, target: LoadedTarget, found: CatalogFindings) -> ClientChanges:
+    def fix(self, target: LoadedTarget, checked: CatalogFindings) -> ClientChanges:
         """Fix a snapshot; a rule that is ignored for a tool is not fixed in it."""
         catalog, plan = target.catalog, target.plan
-        scored = _places(found.scored)
-        ignored, accepted = _places(found.findings) - scored, scored - _places(found.active)
+        scored = _places(checked.scored)
+        ignored, accepted = _places(checked.findings) - scored, scored - _places(checked.active)
         to_fix = {pointer for _, pointer in scored}
         rules = {
             tool.index: {rule.id for rule in plan.rules if (rule.id, tool.pointer) not in ignored}
@@ -78,11 +78,11 @@ class ClientFixer:
         fixes = fix_for_clients(catalog, self._choice(target), rules, self._server_key)
         file = edited_file(catalog, fixes.edits)
         if not fixes.edits:
-            return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.unfixed)
+            return ClientChanges(file, 0, catalog, checked.scored, checked.active, fixes.unfixed)
         after = read_snapshot(file.after, catalog.name)
         left = [finding for finding in check(after, plan.rules, plan.clients) if _place(finding) not in ignored]
         active = [finding for finding in left if _place(finding) not in accepted]
-        gone = Counter(map(_place, found.scored))
+        gone = Counter(map(_place, checked.scored))
         # Counted, as one edit may fix several findings and cause one of another rule.
         gone.subtract(map(_place, left))
         applied = sum(count for count in gone.values() if count > 0)
@@ -117,12 +117,12 @@ def fix_targets(request: FixRequest, listen: Listener, session: RunSession) -> R
         if clients is not None:
             target = clients.planned(target)
         catalog = target.catalog
-        found = find_problems(catalog, target.plan, run.tracker, target.observed)
+        checked = find_problems(catalog, target.plan, run.tracker, target.observed)
         if clients is not None:
-            fixed = _fix_for_clients(target, found, clients)
+            fixed = _fix_for_clients(target, checked, clients)
         else:
             fix = _fix_snapshot if catalog.source is None else _fix_source
-            fixed = fix(target, found, keep_optional=request.keep_optional)
+            fixed = fix(target, checked, keep_optional=request.keep_optional)
         changed = [(file.file, file.before, file.after) for file in fixed.files if file.before != file.after]
         # Told before anything is written, since a fix may break callers.
         listen(FixPlanned(fixed))
@@ -133,7 +133,7 @@ def fix_targets(request: FixRequest, listen: Listener, session: RunSession) -> R
             replace_files(changed)
         listen(TargetFixed(fixed))
         # A dry run changes nothing, so every finding is still there. Accepted ones never count.
-        subject, left = (catalog, found.active) if request.is_dry_run else (fixed.catalog, fixed.active)
+        subject, left = (catalog, checked.active) if request.is_dry_run else (fixed.catalog, fixed.active)
         result = TargetResult(catalog.name, findings=report_findings(subject, left), fail_on=target.plan.fail_on)
         return Checked(result)
 
@@ -147,20 +147,20 @@ def _current(target: LoadedTarget) -> LoadedTarget:
     from mcproof.source.pipeline import rediscover
     from mcproof.targets.folders import catalog_of
 
-    found = rediscover(target.catalog.source, {})
-    return target if found is None else target._replace(catalog=catalog_of(found, target.catalog.name))
+    rediscovered = rediscover(target.catalog.source, {})
+    return target if rediscovered is None else target._replace(catalog=catalog_of(rediscovered, target.catalog.name))
 
 
-def _fix_snapshot(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
-    catalog, findings = target.catalog, found.scored
+def _fix_snapshot(target: LoadedTarget, checked: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
+    catalog, findings = target.catalog, checked.scored
     changes = fix_snapshot(catalog, findings, keep_optional=keep_optional)
     file = edited_file(catalog, changes.edits)
     fixed = [finding for finding in findings if finding.fix is not None]
-    return _fixed_target(catalog, found, fixed, [file], changes.made_required)
+    return _fixed_target(catalog, checked, fixed, [file], changes.made_required)
 
 
-def _fix_for_clients(target: LoadedTarget, found: CatalogFindings, clients: ClientFixer) -> FixedTarget:
-    changes = clients.fix(target, found)
+def _fix_for_clients(target: LoadedTarget, checked: CatalogFindings, clients: ClientFixer) -> FixedTarget:
+    changes = clients.fix(target, checked)
     return FixedTarget(
         name=target.catalog.name,
         files=[changes.file],
@@ -173,19 +173,19 @@ def _fix_for_clients(target: LoadedTarget, found: CatalogFindings, clients: Clie
     )
 
 
-def _fix_source(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
+def _fix_source(target: LoadedTarget, checked: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
     """Fix source; what is not certain is left as it is."""
-    catalog, name, findings = target.catalog, target.source.name, found.scored
+    catalog, name, findings = target.catalog, target.source.name, checked.scored
     changes = fix_source(catalog, findings, keep_optional=keep_optional)
     files = changes.files
     if not files and os.path.isfile(name):
         data = read_bytes(target.source)
         files = [FixedFile(file=name, before=data, after=data, text="", edits=[])]
-    return _fixed_target(catalog, found, changes.fixed, files, changes.made_required)
+    return _fixed_target(catalog, checked, changes.fixed, files, changes.made_required)
 
 
 def _fixed_target(
-    catalog: Catalog, found: CatalogFindings, fixed: list[Finding], files: list[FixedFile], made_required: int
+    catalog: Catalog, checked: CatalogFindings, fixed: list[Finding], files: list[FixedFile], made_required: int
 ) -> FixedTarget:
     # By identity: two findings may be equal and only one of them fixed.
     identities = frozenset(map(id, fixed))
@@ -194,7 +194,7 @@ def _fixed_target(
         files=files,
         applied=len(fixed),
         made_required=made_required,
-        left=[finding for finding in found.scored if id(finding) not in identities],
-        active=[finding for finding in found.active if id(finding) not in identities],
+        left=[finding for finding in checked.scored if id(finding) not in identities],
+        active=[finding for finding in checked.active if id(finding) not in identities],
         catalog=catalog,
     )

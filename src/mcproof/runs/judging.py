@@ -142,21 +142,21 @@ def check_catalog(
     """Return the result of one catalog and what was observed besides; `summarize` makes a payload."""
     # Reading the target is not timed here: it is the server that may be slow.
     start = perf_counter()
-    found = find_problems(catalog, plan, tracker, observed)
-    active = found.active
+    checked = find_problems(catalog, plan, tracker, observed)
+    active = checked.active
     needs = _needs(tuple(plan.rules))
     unjudged = unjudged_rules(needs.observation, catalog, observed)
-    suppressed_any = any(found.suppressions)
+    suppressed_any = any(checked.suppressions)
     reported = report_findings(
         catalog,
-        found.findings,
-        found.suppressions if suppressed_any else None,
+        checked.findings,
+        checked.suppressions if suppressed_any else None,
         lines=detail.lines,
         identities=detail.identities,
         positions=detail.positions,
-        edits=proven_edits(catalog, found.findings) if detail.identities else None,
+        edits=proven_edits(catalog, checked.findings) if detail.identities else None,
     )
-    grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)
+    grade, tokens = _scores(catalog, plan, checked) if detail.scores else (None, None)
     # A grade is shown only if no unknown could change its letter: docs/decisions/0025-unknown-is-silent.md.
     grade, unknown = _withheld(catalog, grade)
     info = catalog.server_info
@@ -172,13 +172,13 @@ def check_catalog(
             grade=grade,
             tokens=tokens,
             descriptions=_descriptions(catalog) if detail.scores else None,
-            polish=_polish(catalog, plan, found),
+            polish=_polish(catalog, plan, checked),
         ),
         gates=_gates(plan, grade, tokens, is_withheld=unknown is not None and unknown.best is not None),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(needs, unjudged, observed)],
         seconds=perf_counter() - start,
-        payload=payload if summarize is None else summarize(found, unjudged),
+        payload=payload if summarize is None else summarize(checked, unjudged),
         code_help=_code_help(catalog, active),
         not_judged=unknown,
     )
@@ -201,7 +201,7 @@ def _connection(catalog: Catalog) -> dict[str, str | None] | None:
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
 
 
-def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade | None, TokenCost]:
+def _scores(catalog: Catalog, plan: Plan, checked: CatalogFindings) -> tuple[Grade | None, TokenCost]:
     """The grade, unless a rule of it is missing that the user did not leave out; and the token cost."""
     from mcproof.checks.scores.grade import grade
     from mcproof.checks.scores.tokens import token_cost
@@ -209,7 +209,7 @@ def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade
     tokens = token_cost(catalog)
     if not _runs_whole("grade", tuple(plan.rules), plan.left_out):
         return None, tokens
-    return grade(catalog, found.scored), tokens
+    return grade(catalog, checked.scored), tokens
 
 
 def _withheld(catalog: Catalog, grade: Grade | None) -> tuple[Grade | None, NotJudged | None]:
@@ -234,13 +234,13 @@ def _runs_whole(ruleset: str, rules: tuple[Rule, ...], left_out: tuple[Untested,
     return bool(running) and {rule.id for rule in rules_of(ruleset)} - ignored <= running
 
 
-def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
+def _polish(catalog: Catalog, plan: Plan, checked: CatalogFindings) -> int | None:
     """The polish score, unless a rule of it is missing that the user did not leave out."""
     if not _runs_whole("polish", tuple(plan.rules), plan.left_out):
         return None
     from mcproof.checks.scores.grade import polish
 
-    return polish(catalog, found.scored).score
+    return polish(catalog, checked.scored).score
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:

@@ -136,11 +136,11 @@ def _require_one_server(targets: TargetSelection) -> None:
 def _checks(request: ProbeRequest) -> list[str]:
     """The probes to send, in their order."""
     explores = isinstance(request, ProveRequest)
-    known = [probe for probe in default_checks(explores=True) if explores or probe != "wrong_value"]
+    probes = [probe for probe in default_checks(explores=True) if explores or probe != "wrong_value"]
     for name in request.checks:
-        if name not in known:
-            raise UsageError(f"unknown probe `{name}`{nearest(name, known)}; there are {', '.join(known)}")
-    return [name for name in known if name in request.checks] or default_checks(explores=explores)
+        if name not in probes:
+            raise UsageError(f"unknown probe `{name}`{nearest(name, probes)}; there are {', '.join(probes)}")
+    return [name for name in probes if name in request.checks] or default_checks(explores=explores)
 
 
 def _server_of(target: LoadedTarget) -> OpenServer:
@@ -196,10 +196,10 @@ def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Pe
         permission.tool.name: permission.tool.schema for permission in permissions if permission.tool.name in given
     }
     for name, schema in schemas.items():
-        known = schema if isinstance(schema, dict) else {}
+        declared = schema if isinstance(schema, dict) else {}
         oracle = Oracle(schema if schema is not None else {})
         if oracle.rejects(given[name]):
-            mistakes = [objection.worded(declared_parameters(known)) for objection in oracle.objections(given[name])]
+            mistakes = [objection.worded(declared_parameters(declared)) for objection in oracle.objections(given[name])]
             what = f": {'; '.join(mistakes[:_MOST_MISTAKES])}" if mistakes else ""
             yield f"--args: the schema of `{listed_names([name])}` does not allow these arguments{what}"
 
@@ -218,10 +218,10 @@ def _probe(
     explores = isinstance(request, ProveRequest)
     probing = calls._replace(seconds=request.max_seconds, processes=request.processes or usual)
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
-    called, probes, matrix, found = prove(target.catalog, server, plan, progress)
+    called, probes, matrix, working = prove(target.catalog, server, plan, progress)
     if request.security:
         # Last, as a server that is attacked may not recover, and its promises were to be judged first.
-        attacking = calls._replace(arguments={**found, **calls.arguments}, seconds=time.left)
+        attacking = calls._replace(arguments={**working, **calls.arguments}, seconds=time.left)
         attacks = attack(server, attacking, progress)
         called = called.with_more(attacks.called(target.catalog))
         probes = [*probes, *attacks.probe_results()]
@@ -251,10 +251,10 @@ def _fuzz(
         attacks = attack(server, calls._replace(seconds=time.left), progress)
     left = time.left
     fuzzing = calls._replace(seconds=None if left is None else max(0.0, left), processes=processes)
-    called, outcomes, cases, found, reached = fuzz(
+    called, outcomes, cases, unreported, reached = fuzz(
         target.catalog, server, fuzzing, progress, seed=request.seed, cases=request.cases
     )
-    failures = [failure.reported(stored) for failure, stored in zip(found, called.stored, strict=True)]
+    failures = [failure.reported(stored) for failure, stored in zip(unreported, called.stored, strict=True)]
     tools = cases
     if attacks is not None:
         called = called.with_more(attacks.called(target.catalog))

@@ -144,7 +144,9 @@ def usual_arguments(tool: Tool) -> dict[str, Any] | None:
 def _exposure(source: Input, observed: Observed) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
-        return Exposure(listens_openly=any(found.bindings for found in observed.of(SourceConfiguration)))
+        return Exposure(
+            listens_openly=any(configuration.bindings for configuration in observed.of(SourceConfiguration))
+        )
     opening = next((perimeter.opening for perimeter in observed.of(Perimeter)), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)
@@ -239,14 +241,14 @@ def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
 
 
 def scan_payload(
-    target: LoadedTarget, scanned: Scanned, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
+    target: LoadedTarget, scanned: Scanned, checked: CatalogFindings, unjudged: Mapping[str, Unjudged]
 ) -> ScanPayload:
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in target.plan.rules}
     # What the user ignores is not observed; else `--ignore` would buy the verdict.
     left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
-    unjudged = {**unjudged, **left_out, **dict.fromkeys(found.crashed, _CRASH)}
-    trust = trust_score(rules, found.scored, unjudged, scanned.exposure, target.plan.thresholds)
+    unjudged = {**unjudged, **left_out, **dict.fromkeys(checked.crashed, _CRASH)}
+    trust = trust_score(rules, checked.scored, unjudged, scanned.exposure, target.plan.thresholds)
     source = "" if scanned.source is None else scanned.source.name
     return ScanPayload(trust, graph_of(target.catalog), source)

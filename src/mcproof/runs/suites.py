@@ -90,11 +90,11 @@ def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, l
     tags, part = set(request.tags), request.filter.casefold()
     condition = parse_expression(request.keyword) if request.keyword else None
     selected = []
-    known: set[str] = set()
+    all_tags: set[str] = set()
     for suite in suites:
         # A tag may hold a variable of the environment, and this message goes to a log.
         hide = hiding_whole(suite.secrets)
-        known.update(hide(tag) for test in suite.tests for tag in test.tags)
+        all_tags.update(hide(tag) for test in suite.tests for tag in test.tags)
         names = [name for file, name in request.tests if file == suite.file]
         tests = [
             test
@@ -106,7 +106,7 @@ def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, l
         if tests:
             selected.append((suite, tests))
     if not selected:
-        there = f"the suite has the tags {', '.join(sorted(known))}" if known else "the suite has no tags"
+        there = f"the suite has the tags {', '.join(sorted(all_tags))}" if all_tags else "the suite has no tags"
         raise InputError(f"no tests match{f'; {there}' if tags else ''}")
     return selected
 
@@ -125,7 +125,7 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
         start_timeout=request.start_timeout,
         retries=request.retries,
     )
-    ran = run_suite(suite, tests, options, store, lambda *made: listen(ProgressMade(*made)))
+    ran = run_suite(suite, tests, options, store, lambda *progress: listen(ProgressMade(*progress)))
     results = ran.results
     orphans = store.orphans(snapshot_names(suite))
     try:

@@ -221,7 +221,9 @@ def configured_target(
     if os.path.lexists(name) or name not in configured:
         return name
     target = configured[name]
-    is_like_a_path = name.endswith((".json", ".py")) or any(mark in name for mark in ("/", os.sep, "#", "://"))
+    is_like_a_path = name.endswith((".json", ".py")) or any(
+        separator in name for separator in ("/", os.sep, "#", "://")
+    )
     if is_live(target) and not is_live_allowed and is_like_a_path:
         raise UsageError(
             f"there is no file `{name}`; {locations[f'targets.{name}']} gives this name to a live server, "

@@ -165,27 +165,29 @@ class ClientChecks:
             return []
         checks = self._checks_on(tool, server_key)
         view = ClientView(tool, server_key)
-        found: list[Violation] = [
+        violations: list[Violation] = [
             (check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)
         ]
         source = tool.source
         if source is None or not source.unknown:
-            return found
+            return violations
         # A description that the source does not show is not one that the server lacks.
-        return [violation for violation in found if source.knows_members(violation[2])]
+        return [violation for violation in violations if source.knows_members(violation[2])]
 
     def _checks_on(self, tool: Tool, server_key: str) -> list[_Check]:
         """The constraints that a tool may break."""
         if tool.marks is None:
             return self._tool_checks
-        marks = tool.marks & self._needed
+        keywords = tool.marks & self._needed
         if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
-            marks |= {LONG_NAME}
-        checks = self._by_marks.get(marks)
+            keywords |= {LONG_NAME}
+        checks = self._by_marks.get(keywords)
         if checks is None:
-            checks = [check for check in self._tool_checks if check.needs is None or not marks.isdisjoint(check.needs)]
+            checks = [
+                check for check in self._tool_checks if check.needs is None or not keywords.isdisjoint(check.needs)
+            ]
             if len(self._by_marks) < _MOST_COMBINATIONS:
-                self._by_marks[marks] = checks
+                self._by_marks[keywords] = checks
         return checks
 
     def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:

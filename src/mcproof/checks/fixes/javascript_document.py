@@ -185,13 +185,13 @@ class JavaScriptText:
     def _identifiers(self, name: str) -> list[Node]:
         """Every place in the file that reads or exports a name."""
         kinds = ("identifier", "shorthand_property_identifier")
-        found, waiting = [], [self._root]
+        identifiers, waiting = [], [self._root]
         while waiting:
             node = waiting.pop()
             waiting += node.named_children
             if node.type in kinds and self._of(node) == name:
-                found.append(node)
-        return found
+                identifiers.append(node)
+        return identifiers
 
     def _name_of(self, member: Node) -> str | None:
         key = member.child_by_field_name("key") if member.type == "pair" else None

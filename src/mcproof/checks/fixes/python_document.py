@@ -112,21 +112,21 @@ class PythonText:
     def parameter(self, line: int, column: int) -> ast.arg:
         """The parameter whose name is at a position; columns count characters from 1."""
         arguments = (node for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.lineno == line)
-        found = next((node for node in arguments if self.position(self._start(node)) == (line, column)), None)
-        if found is None:
+        parameter = next((node for node in arguments if self.position(self._start(node)) == (line, column)), None)
+        if parameter is None:
             raise UncertainError("it is not a parameter")
-        return found
+        return parameter
 
-    def annotated(self, found: ast.arg, annotation: str, field: str) -> list[Edit]:
+    def annotated(self, parameter: ast.arg, annotation: str, field: str) -> list[Edit]:
         """The edits that annotate a parameter with a type, and with a `Field(…)` unless that is empty.
 
         A type that the function states is kept.
         """
-        if any(_is_call_of(default, "Field") for default in self._defaults(found)):
+        if any(_is_call_of(default, "Field") for default in self._defaults(parameter)):
             raise UncertainError("its default is a Field already")
-        stated = found.annotation
+        stated = parameter.annotation
         if stated is None:
-            after = self._start(found) + len(found.arg)
+            after = self._start(parameter) + len(parameter.arg)
             new = f"Annotated[{annotation}, {field}]" if field else annotation
             is_tight = self.text[after : after + 1] == "="
             edits = [Edit(after, after + is_tight, f": {new}{' = ' if is_tight else ''}")]
@@ -175,10 +175,10 @@ class PythonText:
     def documented(self, line: int, text: str) -> list[Edit]:
         """The edit that gives the function on a line a docstring, before the first statement of its body."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        found = next((node for node in ast.walk(self.tree) if isinstance(node, kinds) and node.lineno == line), None)
-        if found is None or ast.get_docstring(found, clean=False) is not None:
+        function = next((node for node in ast.walk(self.tree) if isinstance(node, kinds) and node.lineno == line), None)
+        if function is None or ast.get_docstring(function, clean=False) is not None:
             raise UncertainError("it is not a function without a docstring")
-        first = found.body[0]
+        first = function.body[0]
         start = self._starts[first.lineno - 1]
         margin = self.text[start : self._offset(first.lineno, first.col_offset)]
         if margin.strip() or not margin or getattr(first, "decorator_list", None):

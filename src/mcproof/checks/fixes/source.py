@@ -518,10 +518,10 @@ def _changes_only(source: SourceMap, pointer: str, members: dict[str, Any], file
     """Whether discovery finds the source changed in nothing but these members of one object."""
     from mcproof.source.pipeline import rediscover
 
-    found = rediscover(source, {os.path.realpath(file): after})
-    if found is None or found.problems != source.problems or found.tools != source.tools:
+    rediscovered = rediscover(source, {os.path.realpath(file): after})
+    if rediscovered is None or rediscovered.problems != source.problems or rediscovered.tools != source.tools:
         return False
-    intended, document = (json.loads(json.dumps(source.document)), json.loads(json.dumps(found.document)))
+    intended, document = (json.loads(json.dumps(source.document)), json.loads(json.dumps(rediscovered.document)))
     resolve(intended, pointer).update(members)
     if "type" in members:  # the titles of parameters without annotation are made in another way
         resolve(document, pointer).pop("title", None)

@@ -64,14 +64,14 @@ def directives(texts: ModelTexts) -> list[Directive]:
 def _directives(texts: ModelTexts) -> list[Directive]:
     names = names_of(texts)
     telling = _telling(texts)
-    found: dict[tuple[str, str], Directive] = {}
+    directives: dict[tuple[str, str], Directive] = {}
     for text in texts.distinct:
         for kind, sentence, about in _directives_in(text, _tools_in(text, names), may_name=text in telling):
             # A tool that speaks of itself speaks of no other tool.
             uses = [use for use in texts.uses(text) if kind != TAMPERS or use.item.name != about]
             if uses:
-                found.setdefault((kind, sentence), Directive(kind, sentence, about, [])).uses.extend(uses)
-    return list(found.values())
+                directives.setdefault((kind, sentence), Directive(kind, sentence, about, [])).uses.extend(uses)
+    return list(directives.values())
 
 
 def names_of(texts: ModelTexts) -> frozenset[str]:
@@ -84,13 +84,13 @@ def _telling(texts: ModelTexts) -> set[str]:
     joined = texts.joined.lower()
     if len(joined) != len(texts.joined):  # a few letters become two in lower case
         return set(filter(_may_name, texts.distinct))
-    found = list(secret_paths(joined))
+    offsets = list(secret_paths(joined))
     for sign in _SIGNS:
         at = joined.find(sign)
         while at >= 0:
-            found.append(at)
+            offsets.append(at)
             at = joined.find(sign, at + 1)
-    return set(filter(_may_name, map(texts.text_at, found)))
+    return set(filter(_may_name, map(texts.text_at, offsets)))
 
 
 def directives_in(text: str, names: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, str]]:

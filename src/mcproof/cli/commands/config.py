@@ -178,8 +178,10 @@ def _text(value: Any, unit: str = "") -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
-        shown = {name: f"{each:g}" if isinstance(each, (int, float)) else each for name, each in value.items()}
-        return ", ".join(f"{name} {each}{unit}" for name, each in shown.items() if each is not None) or "none"
+        shown = {
+            name: f"{setting:g}" if isinstance(setting, (int, float)) else setting for name, setting in value.items()
+        }
+        return ", ".join(f"{name} {setting}{unit}" for name, setting in shown.items() if setting is not None) or "none"
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -80,8 +80,8 @@ class _Options(NamedTuple):
 def _init(parsed: argparse.Namespace) -> int:
     options = _parse(parsed)
     file = options.file
-    found = _read(options)
-    suite = _new_suite(found, options).written(f"mcproof run{_named(file)}")
+    reads = _read(options)
+    suite = _new_suite(reads, options).written(f"mcproof run{_named(file)}")
     _refuse_unreadable(suite, file)
     if file == "-":
         print_document([suite.text])
@@ -90,7 +90,7 @@ def _init(parsed: argparse.Namespace) -> int:
 
         write_file(file, suite.text.encode())
     _tell_next(suite, file)
-    return FAILED if any(read.trouble is not None for read in found) else OK
+    return FAILED if any(read.trouble is not None for read in reads) else OK
 
 
 def _parse(options: argparse.Namespace) -> _Options:
@@ -158,7 +158,7 @@ def _read(options: _Options) -> list[CatalogRead]:
     )
     reads = execute(ReadRequest(targets, SettingsSource(is_disabled=True)), listen)
     counter.clear()
-    found = []
+    catalogs_read = []
     for read in reads:
         catalog, trouble = read.catalog, read.trouble
         if catalog is not None and not (catalog.tools or catalog.resources or catalog.templates or catalog.prompts):
@@ -168,14 +168,14 @@ def _read(options: _Options) -> list[CatalogRead]:
             if len(reads) == 1:
                 raise trouble
             remark(str(trouble))
-        found.append(read if trouble is None else CatalogRead(read.source, None, trouble))
-    if all(read.catalog is None for read in found):
+        catalogs_read.append(read if trouble is None else CatalogRead(read.source, None, trouble))
+    if all(read.catalog is None for read in catalogs_read):
         names = "".join(options.targets.names)
         raise InputError("nothing to write a suite for: no server has responded", file=names or None)
-    return found
+    return catalogs_read
 
 
-def _new_suite(found: list[CatalogRead], options: _Options) -> NewSuite:
+def _new_suite(reads: list[CatalogRead], options: _Options) -> NewSuite:
     """The suite with its servers and tests; the tests of live servers are tried."""
     from mcproof.testing.suites.new_suite import NewSuite, ReadServer, SuiteOptions
 
@@ -188,11 +188,11 @@ def _new_suite(found: list[CatalogRead], options: _Options) -> NewSuite:
         allow=options.permissions.allow,
         deny=options.permissions.deny,
     )
-    suite = NewSuite([ReadServer(read.source, read.catalog, str(read.trouble)) for read in found], wanted)
+    suite = NewSuite([ReadServer(read.source, read.catalog, str(read.trouble)) for read in reads], wanted)
     if options.calls:
         # Announced before the first call, since a presumption about a tool may be wrong.
         for trial in suite.trials.values():
-            _tell_calls(trial.drafts, "" if len(found) == 1 else f"{trial.name}: ")
+            _tell_calls(trial.drafts, "" if len(reads) == 1 else f"{trial.name}: ")
         counter = Counter()
         suite.try_tests(counter.step)
         counter.clear()
@@ -238,7 +238,7 @@ def _named(file: str) -> str:
 def _tell_next(suite: FirstSuite, file: str) -> None:
     if file != "-":
         counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
-        off = ", ".join(plural(count, what) for what, count in counts.items() if count)
+        off = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
         remark(f"{file}: {plural(suite.tests, 'test')} on {plural(suite.servers, 'server')} written{comments}")
     steps = [f"replace `{suite.placeholder}` with the command of your server"] if suite.placeholder else []

@@ -331,9 +331,9 @@ def _list_rules(options: argparse.Namespace) -> int:
         when = "runs by default" if ruleset.is_default else f"opt-in: --ruleset {ruleset.name}"
         sys.stdout.write(f"{style.paint(ruleset.name, 'bold')}  {ruleset.summary} ({when})\n")
         for rule in rules_of(ruleset.name):
-            mark = "fixable" if rule.fixable else ""
+            fixable = "fixable" if rule.fixable else ""
             severity = style.paint(f"{rule.severity:9}", rule.level)
-            sys.stdout.write(f"  {rule.id:31} {severity} {mark:8} {rule.summary}\n")
+            sys.stdout.write(f"  {rule.id:31} {severity} {fixable:8} {rule.summary}\n")
         sys.stdout.write("\n")
     sys.stdout.write("`mcproof explain ID` explains a rule.\n")
     return OK

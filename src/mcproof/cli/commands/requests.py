@@ -127,8 +127,8 @@ def _refuse_output(file: str, target: str | None) -> None:
     """Raise a UsageError if the file cannot be written, or is the one that configures the server."""
     refuse_unwritable([file])
     # `capture .mcp.json#name -o .mcp.json` would replace the configuration that it reads.
-    configuration, mark, _ = (target or "").rpartition("#")
-    if mark and os.path.realpath(configuration) == os.path.realpath(file):
+    configuration, separator, _ = (target or "").rpartition("#")
+    if separator and os.path.realpath(configuration) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
 
 

@@ -139,14 +139,14 @@ def _prune(database: Database, options: argparse.Namespace) -> int:
 def _check(database: Database) -> int:
     from mcproof.services.store.recording import problems_of
 
-    style, found = Style.of(sys.stdout), 0
+    style, count = Style.of(sys.stdout), 0
     for problem in problems_of(database):
-        found += 1
+        count += 1
         print_lines([f"{style.text(problem)}\n"], sys.stdout)
     print_lines(
-        [f"{plural(found, 'problem') if found else 'no problems'} in {style.text(database.label)}\n"], sys.stdout
+        [f"{plural(count, 'problem') if count else 'no problems'} in {style.text(database.label)}\n"], sys.stdout
     )
-    return FINDINGS if found else OK
+    return FINDINGS if count else OK
 
 
 def _number_up_to(most: int) -> Callable[[str], int]:

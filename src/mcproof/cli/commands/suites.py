@@ -57,7 +57,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
     if isinstance(suite, McproofError):
         return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
-    warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
+    warned = [f"{style.text(str(warning), 2000)} (warning)\n" for warning in warnings_of(suite)]
     tick = style.paint(style.symbol("✓", "ok:"), "good")
     counted = f"{plural(suite.test_count, 'test')} on {plural(len(suite.servers), 'server')}"
     return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
@@ -80,7 +80,7 @@ def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
         }
         for file, suite in checked
     ]
-    first = next((problem for each in suites for problem in each["problems"]), None)
+    first = next((problem for document in suites for problem in document["problems"]), None)
     sys.stdout.writelines(small_document(**({} if first is None else {"error": first}), suites=suites))
 
 

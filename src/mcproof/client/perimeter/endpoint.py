@@ -338,32 +338,32 @@ class _PerimeterRun:
             if tls is None or tls.error:
                 why = self._failures["tls"] if tls is None else f"the TLS handshake fails: {tls.error}"
                 return self._unreachable(facts, why)
-        plain = own = Prober(_without_login(self._parts), await like_target(self._server.url), self._limits)
+        anonymous = own = Prober(_without_login(self._parts), await like_target(self._server.url), self._limits)
         if self._has_credentials:
             identity = Identity(self._server.headers, self._sign)
-            own = plain._replace(url=self._parts._replace(fragment="").geturl(), identity=identity)
-        return await self._over_http(facts, plain, own)
+            own = anonymous._replace(url=self._parts._replace(fragment="").geturl(), identity=identity)
+        return await self._over_http(facts, anonymous, own)
 
     def _unreachable(self, perimeter: Perimeter, why: str) -> PerimeterObservation:
         """The facts of a server to which nothing can be sent."""
         return PerimeterObservation(perimeter._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
 
-    async def _over_http(self, perimeter: Perimeter, plain: Prober, own: Prober) -> PerimeterObservation:
-        perimeter = perimeter._replace(response=await self._part("response", self._get(plain)))
-        opened = await self._part("opening", _open(plain))
+    async def _over_http(self, perimeter: Perimeter, anonymous: Prober, own: Prober) -> PerimeterObservation:
+        perimeter = perimeter._replace(response=await self._part("response", self._get(anonymous)))
+        opened = await self._part("opening", _open(anonymous))
         if opened is None:
             self._failures.update(dict.fromkeys(("origin", "host", "cors"), self._failures["opening"]))
             return PerimeterObservation(perimeter._replace(failures=self._failures))
         request, response = opened
         perimeter = perimeter._replace(
             opening=OpeningResponse(request.method, response.status, cropped(response.kind)),
-            cors=await self._part("cors", _preflight(plain)),
+            cors=await self._part("cors", _preflight(anonymous)),
         )
         perimeter = await self._with_foreign_headers(perimeter, own, request)
         authorization = None
         if response.status in UNAUTHORIZED:
             refusal = Refusal(response.status, ", ".join(response.headers.get_list("www-authenticate")))
-            authorization = await observe_authorization(plain, refusal, is_loopback=perimeter.is_loopback)
+            authorization = await observe_authorization(anonymous, refusal, is_loopback=perimeter.is_loopback)
         return PerimeterObservation(perimeter._replace(failures=self._failures), authorization)
 
     async def _with_foreign_headers(self, perimeter: Perimeter, own: Prober, request: OpeningRequest) -> Perimeter:
@@ -393,9 +393,9 @@ class _PerimeterRun:
             self._failures[name] = cropped(str(failure))
             return None
 
-    async def _get(self, plain: Prober) -> EndpointResponse:
+    async def _get(self, anonymous: Prober) -> EndpointResponse:
         """The response to a GET of the URL."""
-        followed = await plain.follow(plain.url, _PLAIN)
+        followed = await anonymous.follow(anonymous.url, _PLAIN)
         last = followed.last
         return EndpointResponse(
             status=last.status,
@@ -427,11 +427,11 @@ def _shown(url: str) -> str:
     return cropped(redacted_url(url))
 
 
-async def _open(plain: Prober) -> tuple[OpeningRequest, FetchedResponse]:
+async def _open(anonymous: Prober) -> tuple[OpeningRequest, FetchedResponse]:
     """The first request that the server understands or refuses for lack of credentials, else `initialize`."""
     first: tuple[OpeningRequest, FetchedResponse] | None = None
     for request in OPENINGS:
-        response = await _opened(plain, request)
+        response = await _opened(anonymous, request)
         if response.status in UNAUTHORIZED or _is_understood(request, response):
             return request, response
         first = first or (request, response)
@@ -456,14 +456,14 @@ async def _opened(prober: Prober, request: OpeningRequest, headers: dict[str, st
     return response
 
 
-async def _preflight(plain: Prober) -> CorsProbe:
+async def _preflight(anonymous: Prober) -> CorsProbe:
     """The response to the request that a browser sends before it lets a foreign website call the server."""
     headers = {
         "Origin": FOREIGN_ORIGIN,
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "content-type",
     }
-    response = await plain.send("OPTIONS", headers)
+    response = await anonymous.send("OPTIONS", headers)
     return CorsProbe(
         sent_origin=FOREIGN_ORIGIN,
         status=response.status,

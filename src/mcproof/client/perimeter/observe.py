@@ -82,7 +82,9 @@ async def read_apps(connection: Connection, catalog: Catalog, server: Endpoint) 
         with suppress(ConnectError, LostError, TimeoutError):
             response = await connection.request("resources/read", {"uri": uri})
             apps = apps.with_contents(uri, response.result)
-    domains = tuple(found._replace(uri=hide(found.uri), domain=hide(cropped(found.domain))) for found in apps.domains)
+    domains = tuple(
+        domain._replace(uri=hide(domain.uri), domain=hide(cropped(domain.domain))) for domain in apps.domains
+    )
     return apps._replace(domains=domains)
 
 

@@ -479,7 +479,7 @@ class Catalog:
         """What a live server announced and did not serve, in words; None if nothing is missing."""
         if self.connection is None or not self.connection.unserved:
             return None
-        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.connection.unserved)
+        return "; ".join(f"`{method}` is not served: {outcome}" for method, outcome in self.connection.unserved)
 
     @property
     def counts(self) -> dict[str, int]:

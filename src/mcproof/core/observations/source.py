@@ -62,10 +62,10 @@ def pypi_version(text: str) -> Version | None:
 
 
 def _npm_key(text: str) -> tuple[Any, ...] | None:
-    found = _SEMVER.fullmatch(text)
-    if found is None:
+    match = _SEMVER.fullmatch(text)
+    if match is None:
         return None
-    major, minor, patch, before = found.groups()
+    major, minor, patch, before = match.groups()
     if before is None:
         return int(major), int(minor or 0), int(patch or 0), (1,)
     # SemVer: a version before the release is smaller, and in its parts numbers come before words
@@ -85,11 +85,11 @@ def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
 
 
 def _meets(key: Any, clause: str, ecosystem: str) -> bool:
-    found = _RANGE_CLAUSE.fullmatch(clause)
-    limit = version_key(found[2], ecosystem) if found is not None else None
-    if found is None or limit is None:
+    match = _RANGE_CLAUSE.fullmatch(clause)
+    limit = version_key(match[2], ecosystem) if match is not None else None
+    if match is None or limit is None:
         raise ValueError(f"not a range of versions: {clause}")
-    return bool(_COMPARISONS[found[1] or "=="](key, limit))
+    return bool(_COMPARISONS[match[1] or "=="](key, limit))
 
 
 _SEPARATORS = re.compile(r"[-_.]+")

@@ -262,9 +262,9 @@ class _Graph:
             targets = self.targets(node)
             members.update((id(member), member) for member in (node, *branches, *targets))
             for other in [child for child in branches if child.step[0] != "anyOf"] + targets:
-                one, two = self._find(node), self._find(other)
-                if one is not two:
-                    self._leader[id(two)] = one
+                leader, follower = self._find(node), self._find(other)
+                if leader is not follower:
+                    self._leader[id(follower)] = leader
         grouped: dict[int, list[SchemaNode]] = {}
         for node in members.values():
             if id(node) in self._below:  # a schema without subschemas describes no parts

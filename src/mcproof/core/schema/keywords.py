@@ -280,14 +280,14 @@ def marks_of(root: Any) -> frozenset[str] | None:
     declared = root.get("$schema") if type(root) is dict else None
     if type(declared) is str and ("draft-04" in declared or "draft-06" in declared):
         return None  # these refuse what later dialects accept, such as an empty `enum`
-    marks: set[str] = set()
+    keywords: set[str] = set()
     schemas = [root]
     for schema in schemas:  # grows
         if type(schema) is not dict:
             return None
-        marks.update(schema)
+        keywords.update(schema)
         if "type" not in schema and "$ref" not in schema and "anyOf" not in schema:
-            marks.add(UNTYPED)
+            keywords.add(UNTYPED)
         for keyword, value in schema.items():
             kind = type(value)
             expected = _VALUE_TYPES.get(keyword)
@@ -304,21 +304,21 @@ def marks_of(root: Any) -> frozenset[str] | None:
                 elif keyword == "type":
                     if not _are_names(value, TYPES):
                         return None
-                    marks.add(TYPE_LIST)
+                    keywords.add(TYPE_LIST)
                 elif keyword == "required":
                     if not _are_names(value, None):
                         return None
                     properties = schema.get("properties")
                     if type(properties) is not dict or not properties.keys() >= set(value):
-                        marks.add(UNDECLARED)
+                        keywords.add(UNDECLARED)
             elif keyword == "type":
                 if value not in TYPES:
                     return None
                 if value == "array" and "items" not in schema:
-                    marks.add(BARE_ARRAY)
+                    keywords.add(BARE_ARRAY)
             elif keyword in COUNTS and value < 0:
                 return None
-    return frozenset(marks)
+    return frozenset(keywords)
 
 
 def _are_names(values: list[Any], accepted: frozenset[str] | None) -> bool:

@@ -81,10 +81,10 @@ class ShippedSchema:
     def _of_members(
         self, value: dict[str, Any], schema: Schema, path: Path, place: tuple[str, ...]
     ) -> Iterator[Breach]:
-        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        declared, others = schema.get("properties", {}), schema.get("additionalProperties")
         names = _pattern(schema.get("propertyNames", {}).get("pattern", ""))
         for key in value:
-            if key not in known and others is False:
+            if key not in declared and others is False:
                 yield Breach("additionalProperties", (*path, key), place, value, schema, key)
             if not names.search(key):
                 yield Breach("propertyNames", (*path, key), place, value, schema, key)
@@ -92,8 +92,8 @@ class ShippedSchema:
             if key not in value:
                 yield Breach("required", path, place, value, schema, key)
         for key, member in value.items():
-            if key in known:
-                yield from self.breaches(member, known[key], (*path, key), (*place, key))
+            if key in declared:
+                yield from self.breaches(member, declared[key], (*path, key), (*place, key))
             elif isinstance(others, dict):
                 yield from self.breaches(member, others, (*path, key), (*place, "*"))
 

@@ -157,8 +157,11 @@ class KnownValues:
             declared = properties.get(name) if isinstance(properties, dict) else None
             if not isinstance(declared, dict) or any(keyword in declared for keyword in _GIVEN):
                 continue
-            for known in self._fitting(singular(name), subject_of(tool))[:_MOST_TRIED]:
-                candidate = {**arguments, name: [known] if isinstance(value, list) else _like(known, value)}
+            for value_of_server in self._fitting(singular(name), subject_of(tool))[:_MOST_TRIED]:
+                candidate = {
+                    **arguments,
+                    name: [value_of_server] if isinstance(value, list) else _like(value_of_server, value),
+                }
                 if accepts(candidate):
                     arguments = candidate
                     break

@@ -84,13 +84,17 @@ class StrategyCompiler:
         smallest = self.builder.smallest(schemas)
         fallback = None if smallest is None else smallest.value
         alternatives = list(self.builder.resolver.alternatives(schemas, _MAX_ALTERNATIVES))
-        strategies = [compiled for one in alternatives if (compiled := self._alternative(one, schemas)) is not None]
+        strategies = [
+            compiled
+            for alternative in alternatives
+            if (compiled := self._alternative(alternative, schemas)) is not None
+        ]
         if not strategies:
             return lambda _random, _depth: fallback
         strategy = _one_of(strategies)
-        if any(one.needs_validation for one in alternatives):
+        if any(alternative.needs_validation for alternative in alternatives):
             strategy = self._validated(strategy, schemas, fallback)
-        if any("object" in one.types or "array" in one.types for one in alternatives):
+        if any("object" in alternative.types or "array" in alternative.types for alternative in alternatives):
             strategy = self._bounded(strategy, fallback)
         return strategy
 

@@ -260,8 +260,8 @@ class ValueBuilder:
             return smallest
         if smallest.value == []:
             longer = (sized for sized in self._further_valid(schemas, 4) if sized.value != [])
-            one = next(longer, smallest)
-            return smallest if any(isinstance(item, dict | list) for item in one.value) else one
+            list_of_one = next(longer, smallest)
+            return smallest if any(isinstance(item, dict | list) for item in list_of_one.value) else list_of_one
         sample = _SAMPLES.get((words_of(name) or [""])[-1])
         is_valid = sample is not None and self.resolver.is_valid(sample, schemas)
         return SizedValue(sample, len(sample or "") + 2) if is_valid else smallest

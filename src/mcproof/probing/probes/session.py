@@ -261,9 +261,9 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
 
     async def _in_time(self, work: Callable[[Sender], Coroutine[Any, Any, None]]) -> None:
         """Work over the first session alone; pending requests are given up soon after the time limit."""
-        one = WorkerPool(self._session, 1, self._limit, 0.0)
-        await all_of(*one.jobs(lambda session: work(self._sender(session, pings=True))))
-        self._pool.was_cut |= one.was_cut
+        pool = WorkerPool(self._session, 1, self._limit, 0.0)
+        await all_of(*pool.jobs(lambda session: work(self._sender(session, pings=True))))
+        self._pool.was_cut |= pool.was_cut
 
     def _sender(self, session: Session, *, pings: bool) -> Sender:
         self._senders.append(Sender(session, pings=pings))
@@ -518,9 +518,9 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             if changed is not None:
                 yield "a valid call as the refusal asks for", changed
         if not run.permission.is_forced:  # what may change something does not get the id of what exists
-            known = self._known.fill(run.tool.name, schema, smallest, oracle.accepts)
-            if known != smallest:
-                yield "a valid call with values that other tools returned", known
+            reused = self._known.fill(run.tool.name, schema, smallest, oracle.accepts)
+            if reused != smallest:
+                yield "a valid call with values that other tools returned", reused
         yield "a valid call", smallest
         was_refused = run.valid and run.valid[-1].seen is not None and run.valid[-1].seen.is_refusal
         if was_refused and (fullest := fuller_arguments(schema)) is not None:

@@ -390,7 +390,9 @@ def evidence_of(probes: Sequence[ProbeResult], room: PageRoom) -> tuple[list[Too
     shown: dict[int, list[ProbeResult]] = {}
     for at, probe in first_entries(worth, room.probes, lambda pair: pair[1].passed is False):
         shown.setdefault(at, []).append(probe)
-    return [every[at]._replace(probes=kept) for at, kept in shown.items()], max(0, len(worth) - room.probes)
+    return [every[at]._replace(probes=shown_probes) for at, shown_probes in shown.items()], max(
+        0, len(worth) - room.probes
+    )
 
 
 def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:

@@ -161,8 +161,8 @@ LOOKS = {
 def test_shares(tests: Sequence[TestResult]) -> list[Share]:
     """Return the number of tests of each outcome, for a bar."""
     counts = count_outcomes(tests)
-    looks = [(LOOKS[outcome], counts[outcome]) for outcome in OUTCOMES if counts[outcome]]
-    return [Share(look.tone, look.symbol, count, look.word) for look, count in looks]
+    weighted = [(LOOKS[outcome], counts[outcome]) for outcome in OUTCOMES if counts[outcome]]
+    return [Share(look.tone, look.symbol, count, look.word) for look, count in weighted]
 
 
 def suite_document(result: TargetResult) -> Document:

@@ -220,8 +220,8 @@ def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[ty
     """The certain fixes of some findings, and the edits of functions that leave a text to write."""
     catalog = request.analysis.catalog
     shown = [problem.finding for problem in problems if problem.finding is not None]
-    made = zip(problems, originals(shown, request.analysis.findings), strict=True)  # each of them has a finding
-    wanted = [(problem, finding) for problem, finding in made if finding is not None]
+    pairs = zip(problems, originals(shown, request.analysis.findings), strict=True)  # each of them has a finding
+    wanted = [(problem, finding) for problem, finding in pairs if finding is not None]
     if catalog is None or not wanted:
         return
     fixable = [(problem, finding) for problem, finding in wanted if finding.fix is not None]

@@ -118,15 +118,15 @@ class Analyst:
         except Exception:  # the analysis of the same document reports what is wrong
             return []
         lines = {path: lines_of(contents[path])}
-        found = []
+        problems = []
         for finding in result.findings:
             if finding.rule.category != "source" or finding.line is None:
                 continue
             problem = _finding(finding)
             of_file = lines.get(problem.file, [])
             text = of_file[finding.line - 1] if finding.line <= len(of_file) else "elsewhere"
-            found.append(problem._replace(text=text))
-        return found
+            problems.append(problem._replace(text=text))
+        return problems
 
     def _analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         content = contents[path]

@@ -189,10 +189,10 @@ class EditorSession:
     async def _scan(self, path: str) -> None:
         """Add what a scan finds in the code of a document, unless it was edited meanwhile."""
         edit = self._edit
-        found = await self.in_worker(self._analyst.scan, path, self.documents.contents())
+        problems = await self.in_worker(self._analyst.scan, path, self.documents.contents())
         checked = self._checked.get(path)
         if checked is not None and self._is_current(checked.analysis, edit):
-            self._put(path, checked._replace(analysis=checked.analysis.with_scanned(found)))
+            self._put(path, checked._replace(analysis=checked.analysis.with_scanned(problems)))
 
     async def settled(self, path: str) -> Analysis | None:
         """The analysis of a document after the pause that follows its last edit; None if it is not open."""

@@ -391,9 +391,9 @@ def _findings_page(document: dict[str, Any], finished: TargetFinished, arguments
     offset = document["page"]["offset"]
     findings = document["findings"]
     reported = finished.result.findings[offset : offset + len(findings)]
-    for finding, shown, made in zip(findings, reported, originals(reported, finished.findings), strict=True):
+    for finding, shown, original in zip(findings, reported, originals(reported, finished.findings), strict=True):
         finding["help"] = shown.rule.fix
-        finding["snippets"] = _snippets(finished.catalog, made)
+        finding["snippets"] = _snippets(finished.catalog, original)
     return document
 
 

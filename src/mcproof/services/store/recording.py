@@ -54,8 +54,8 @@ def record_run(
     """
     records = []
     for result, catalog in zip(run.targets, catalogs, strict=True):
-        known = name if name is not None else _known_name(database, result)
-        records.append(NewRecord(str(uuid4()), known, record_of(run, result, catalog)))
+        server = name if name is not None else _known_name(database, result)
+        records.append(NewRecord(str(uuid4()), server, record_of(run, result, catalog)))
     record_new(database, records)
     return [RecordedRun(new.uid, _page_name(new.name)) for new in records]
 
@@ -73,11 +73,11 @@ def _known_name(database: Database, result: TargetResult) -> str:
         if not reported:
             # A server that cannot be reached reports no name; its command may be known.
             is_known = result.trouble is not None
-            found = connection.execute(newest.where(same_command).order_by(SERVERS.c.id)).first() if is_known else None
-            return result.target if found is None else str(found.name)
+            entry = connection.execute(newest.where(same_command).order_by(SERVERS.c.id)).first() if is_known else None
+            return result.target if entry is None else str(entry.name)
         is_it = or_(SERVERS.c.title == result.title[:LONGEST], same_command)
-        known = connection.execute(newest.where(is_it).order_by(SERVERS.c.id)).all()
-        for server in sorted(known, key=lambda server: server.title != result.title[:LONGEST]):
+        entries = connection.execute(newest.where(is_it).order_by(SERVERS.c.id)).all()
+        for server in sorted(entries, key=lambda server: server.title != result.title[:LONGEST]):
             return str(server.name)
         is_taken = connection.execute(select(SERVERS.c.id).where(SERVERS.c.name == _page_name(reported))).first()
     return reported if is_taken is None else result.title
@@ -394,7 +394,7 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
             # Written anew, as a line of a text may end at other characters too.
             checked.write(_line(record))
         checked.seek(0)
-        added = known = 0
+        added = present = 0
         while batch := list(islice(checked, BATCH)):
             records = []
             for record in map(json.loads, batch):
@@ -403,8 +403,8 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
                 new = record_of(run, run.targets[0], catalog)
                 records.append(NewRecord(record["uid"], record["server"], new))
             count = record_new(database, records)
-            added, known = added + count, known + len(records) - count
-    return Imported(added, known)
+            added, present = added + count, present + len(records) - count
+    return Imported(added, present)
 
 
 _MEMBERS: dict[str, dict[str, Any]] = {

@@ -90,13 +90,13 @@ class RateLimit:
         """Take something else from what a client has left, which may leave it nothing."""
         # Not refused in the middle of a body: the next request of this client will be.
         if client in self._left:
-            left, known = self._left[client]
-            self._left[client] = (max(0.0, left - amount), known)
+            left, since = self._left[client]
+            self._left[client] = (max(0.0, left - amount), since)
 
     def _take(self, client: str, now: float, cost: int = 1) -> float:
         """Take a request from what a client has left; negative if that is not enough."""
-        left, known = self._left.pop(client, (float(self._limit), now))
-        left = min(self._limit, left + (now - known) * self._limit / _MINUTE)
+        left, since = self._left.pop(client, (float(self._limit), now))
+        left = min(self._limit, left + (now - since) * self._limit / _MINUTE)
         taken = left - cost
         self._left[client] = (max(taken, 0.0) if taken >= 0 else left, now)
         if len(self._left) > _MOST_CLIENTS:
@@ -129,8 +129,8 @@ class TrustedProxies:
             [element for line in headers.getlist("forwarded") for element in _forwarded_for(line)],
             [address.strip() for line in headers.getlist("x-forwarded-for") for address in line.split(",")],
         ]
-        found = {self._last_outside(addresses) for addresses in listed if addresses}
-        return found.pop() if len(found) == 1 else None
+        clients = {self._last_outside(addresses) for addresses in listed if addresses}
+        return clients.pop() if len(clients) == 1 else None
 
     def _last_outside(self, addresses: list[str]) -> str | None:
         for text in reversed(addresses):
@@ -147,8 +147,8 @@ _FOR = re.compile(r"(?:^|;)\s*for\s*=\s*(?:\"([^\"]*)\"|([^;\s]*))", re.IGNORECA
 
 def _forwarded_for(line: str) -> list[str]:
     """Return the `for` of each element of a `Forwarded` header (RFC 7239); empty where an element has none."""
-    found = (_FOR.search(element) for element in line.split(","))
-    return [(match[1] or match[2] or "") if match is not None else "" for match in found]
+    matches = (_FOR.search(element) for element in line.split(","))
+    return [(match[1] or match[2] or "") if match is not None else "" for match in matches]
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

@@ -77,10 +77,10 @@ def fill(database: Database) -> None:
     progress.step(0, total, "servers of the example")
     weather = json.loads((files("mcproof.demo") / "weather.json").read_text(encoding="utf-8"))
     _record(database, "weather", weather, now)
-    for number, (name, made) in enumerate(_SERVERS.items()):
+    for number, (name, example) in enumerate(_SERVERS.items()):
         progress.step(1 + number, total, "servers of the example")
-        for days, quality in zip(DAYS_AGO, made.qualities, strict=True):
-            catalog = _catalog(made, quality, is_hostile=made.is_hostile and days == 0)
+        for days, quality in zip(DAYS_AGO, example.qualities, strict=True):
+            catalog = _catalog(example, quality, is_hostile=example.is_hostile and days == 0)
             _record(database, name, catalog, now - timedelta(days=days, minutes=number))
     progress.clear()
 
@@ -97,11 +97,11 @@ def _record(database: Database, name: str, catalog: dict[str, Any], moment: date
         record_run(database, run, [text], name)
 
 
-def _catalog(made: _Made, quality: int, *, is_hostile: bool) -> dict[str, Any]:
+def _catalog(example: _Made, quality: int, *, is_hostile: bool) -> dict[str, Any]:
     """A catalog of a quality; every second tool is a step behind."""
     tools = [
-        _tool(verb, made.thing, max(0, quality - number % 2 * (quality < 3)))
-        for number, verb in enumerate(list(_VERBS)[: made.tools])
+        _tool(verb, example.thing, max(0, quality - number % 2 * (quality < 3)))
+        for number, verb in enumerate(list(_VERBS)[: example.tools])
     ]
     if is_hostile:
         tools[0]["description"] += _HOSTILE

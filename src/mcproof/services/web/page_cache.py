@@ -91,8 +91,8 @@ class PageCache:
 
     async def _make(self, key: Key, scope: Scope, receive: Receive, send: Send) -> None:
         """Have a page made and sent, and keep it if it is one."""
-        made: asyncio.Future[_Page | None] = asyncio.get_running_loop().create_future()
-        self._store.running[key] = made
+        future: asyncio.Future[_Page | None] = asyncio.get_running_loop().create_future()
+        self._store.running[key] = future
         until = monotonic() + self._store.seconds
         start: Message | None = None
 
@@ -104,7 +104,7 @@ class PageCache:
             # Those who wait for the page get it before it is sent: whoever asked first may read it as slowly as they
             # like.
             if start is not None:
-                self._finish(key, made, _whole(start, message, until))
+                self._finish(key, future, _whole(start, message, until))
                 head, start = start, None
                 await send(head)
             await send(message)
@@ -112,18 +112,18 @@ class PageCache:
         try:
             await self._app(scope, receive, keep)
         finally:
-            self._finish(key, made, None)
+            self._finish(key, future, None)
 
-    def _finish(self, key: Key, made: asyncio.Future[_Page | None], page: _Page | None) -> None:
+    def _finish(self, key: Key, future: asyncio.Future[_Page | None], page: _Page | None) -> None:
         """Keep a page that was made, and give it to all who wait for it."""
-        if made.done():
+        if future.done():
             return
         # Unless something was recorded in the meantime: then it shows what was before.
-        if self._store.running.get(key) is made:
+        if self._store.running.get(key) is future:
             del self._store.running[key]
             if page is not None:
                 self._store.add(key, page)
-        made.set_result(page)
+        future.set_result(page)
 
 
 def _whole(start: Message, body: Message, until: float) -> _Page | None:

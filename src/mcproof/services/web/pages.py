@@ -100,8 +100,8 @@ def _filter(request: Request) -> ServerFilter:
 
 def _link(request: Request, **changes: str) -> str:
     """The address of the list with other values; empty values are left out."""
-    kept = {key: value for key, value in request.query_params.items() if key != "cursor"}
-    values = {key: value for key, value in {**kept, **changes}.items() if value}
+    current = {key: value for key, value in request.query_params.items() if key != "cursor"}
+    values = {key: value for key, value in {**current, **changes}.items() if value}
     return f"?{urlencode(values)}" if values else "?"
 
 
@@ -111,7 +111,7 @@ def dashboard(request: Request) -> str:
     wanted = _filter(request)
     page = list_servers(database, wanted)
     counted = totals(database)
-    days = [(each.day, each.mean) for each in recent_days(database) if each.mean is not None]
+    days = [(day.day, day.mean) for day in recent_days(database) if day.mean is not None]
     yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return render(
         "dashboard.html",
@@ -141,8 +141,8 @@ def csv_export(request: Request) -> Response:
 
     def lines() -> Iterator[str]:
         yield _csv([_EXPORTED])
-        for some in servers:
-            yield _csv([_cell(getattr(server, key)) for key in _EXPORTED] for server in some)
+        for batch in servers:
+            yield _csv([_cell(getattr(server, key)) for key in _EXPORTED] for server in batch)
 
     headers = {"content-disposition": 'attachment; filename="servers.csv"'}
     return StreamingResponse(lines(), media_type="text/csv; charset=utf-8", headers=headers)
@@ -165,8 +165,10 @@ def json_export(request: Request) -> Response:
 
     def parts() -> Iterator[str]:
         separator = '{"schema_version": 1, "servers": [\n'
-        for some in servers:
-            yield separator + ",\n".join(json.dumps({key: getattr(each, key) for key in _EXPORTED}) for each in some)
+        for batch in servers:
+            yield separator + ",\n".join(
+                json.dumps({key: getattr(server, key) for key in _EXPORTED}) for server in batch
+            )
             separator = ",\n"
         yield "\n]}\n"
 
@@ -273,9 +275,9 @@ def _versions(runs: list[PastRun]) -> list[PastRun]:
 
 def _chosen(versions: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:
     """The versions that are compared: those that the user names, or the newest two."""
-    known = {run.uid: run for run in versions}
-    if a in known and b in known:
-        return known[a], known[b]
+    by_uid = {run.uid: run for run in versions}
+    if a in by_uid and b in by_uid:
+        return by_uid[a], by_uid[b]
     newer, older, *_ = [*versions, None, None]
     return (older, newer) if older is not None else (None, None)
 
@@ -314,8 +316,8 @@ async def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
 def rules_page(request: Request) -> str:
     """List all rules by ruleset."""
     by_ruleset: dict[str, list[Any]] = {}
-    for each in all_rules():
-        by_ruleset.setdefault(each.ruleset, []).append(each)
+    for rule in all_rules():
+        by_ruleset.setdefault(rule.ruleset, []).append(rule)
     return render("rules_list.html", request, rulesets=by_ruleset)
 
 
@@ -331,10 +333,10 @@ def rule_page(request: Request, id: str) -> str:
 
 def asset_file(request: Request, name: str) -> Response:
     """Return a style sheet or a script."""
-    found = asset(name)
-    if found is None:
+    file = asset(name)
+    if file is None:
         raise HTTPException(404)
-    headers = {"etag": found.tag, "cache-control": "public, max-age=3600"}
-    if request.headers.get("if-none-match") == found.tag:
+    headers = {"etag": file.tag, "cache-control": "public, max-age=3600"}
+    if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
-    return Response(found.text, media_type=found.media_type, headers=headers)
+    return Response(file.text, media_type=file.media_type, headers=headers)

@@ -81,15 +81,15 @@ def _parts(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
     if boundary is None:
         raise ValueError
     delimiter = b"\r\n--" + (boundary[1] or boundary[2]).encode("latin-1")
-    found: list[tuple[str, bytes]] = []
+    fields: list[tuple[str, bytes]] = []
     for part in (b"\r\n" + body).split(delimiter, _MOST_FIELDS + 1)[1:]:
         if part.startswith(b"--"):
-            return found
+            return fields
         start = part.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
         name = _NAME.search(part[:start]) if start >= 0 else None
-        if name is None or len(found) == _MOST_FIELDS:
+        if name is None or len(fields) == _MOST_FIELDS:
             raise ValueError
-        found.append((name[1].decode(), part[start + 4 :]))
+        fields.append((name[1].decode(), part[start + 4 :]))
     raise ValueError
 
 

@@ -220,7 +220,7 @@ def servers(
     """List servers: searched, filtered, sorted, a page at a time."""
     wanted = ServerFilter(q, grade.upper(), verdict, client, rule, sort, cursor, limit)
     page = list_servers(_database(request), wanted)
-    return tagged(request, {"servers": [each._asdict() for each in page.servers], "next": page.next or None})
+    return tagged(request, {"servers": [summary._asdict() for summary in page.servers], "next": page.next or None})
 
 
 @router.get("/servers/{name:path}/runs", response_model=RunsModel, responses=problem_responses(404))
@@ -229,16 +229,16 @@ def runs(request: Request, name: str, cursor: _Text = "", limit: _Size = PAGE) -
     page = list_runs(_database(request), name, cursor=cursor, size=limit)
     if page is None:
         raise HTTPException(404, "there is no such server")
-    return tagged(request, {"runs": [each._asdict() for each in page.runs], "next": page.next or None})
+    return tagged(request, {"runs": [summary._asdict() for summary in page.runs], "next": page.next or None})
 
 
 @router.get("/servers/{name:path}", response_model=ServerModel, responses=problem_responses(404))
 def server(request: Request, name: str) -> Response:
     """Show one server."""
-    found = find_server(_database(request), name)
-    if found is None:
+    record = find_server(_database(request), name)
+    if record is None:
         raise HTTPException(404, "there is no such server")
-    return tagged(request, found._asdict())
+    return tagged(request, record._asdict())
 
 
 @router.get("/runs/{uid}", responses=problem_responses(404))
@@ -254,18 +254,18 @@ def findings(
     request: Request, uid: str, after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1, limit: _Size = MOST
 ) -> Response:
     """List the findings of a run."""
-    found = list_findings(_database(request), uid, after=after, size=limit)
-    if found is None:
+    rows = list_findings(_database(request), uid, after=after, size=limit)
+    if rows is None:
         raise HTTPException(404, "there is no such run")
     # A full page may be the last one: then the next is empty, and nothing had to be counted.
-    following = found[-1].number if len(found) == limit else None
-    return tagged(request, {"findings": [each._asdict() for each in found], "next": following})
+    following = rows[-1].number if len(rows) == limit else None
+    return tagged(request, {"findings": [row._asdict() for row in rows], "next": following})
 
 
 @router.get("/rules")
 def rules(request: Request) -> Response:
     """List all rules."""
-    return tagged(request, {"rules": [rule_record(each) for each in all_rules()]}, seconds=3600)
+    return tagged(request, {"rules": [rule_record(rule) for rule in all_rules()]}, seconds=3600)
 
 
 @router.get("/rules/{id}", responses=problem_responses(404))

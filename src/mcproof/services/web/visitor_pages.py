@@ -69,15 +69,15 @@ def url_job(command: str, url: str, headers: Iterable[tuple[str, str]], guard: N
 
 def header_lines(text: str) -> list[tuple[str, str]]:
     """Return the headers in lines such as `Authorization: Bearer …`. Raises UsageError, which quotes no value."""
-    found = []
+    headers = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         name, colon, value = line.partition(":")
         if not colon:
             raise UsageError(f"line {number} of the headers is not `Name: value`")
-        found.append((name.strip(), value.strip()))
-    return found
+        headers.append((name.strip(), value.strip()))
+    return headers
 
 
 def _checked(headers: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -102,7 +102,7 @@ def api_job(command: str, body: bytes, guard: NetworkGuard) -> GuestJob:
     url, headers = members["url"], members.get("headers", {})
     if not isinstance(url, str):
         raise UsageError("`url` is not a string")
-    if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise UsageError("`headers` is not an object of strings")
     return url_job(command, url, headers.items(), guard)
 
@@ -223,19 +223,19 @@ def visit_page(request: Request, token: str) -> Response:
 
 def _report_page(request: Request, visit: GuestCheck) -> Iterator[bytes]:
     """Return the page of a report in pieces: the template is rendered around marks for the large parts of it."""
-    marks = {name: f"<!--{token_hex()}-->" for name in ("page", "rules")}
+    placeholders = {name: f"<!--{token_hex()}-->" for name in ("page", "rules")}
     page = render(
         "visit_report.html",
         request,
         visit=visit,
         outcome=visit.outcome,
-        report=Markup(marks["page"]),  # noqa: S704 (a template has made what replaces it, with escaping)
-        rules=Markup(marks["rules"]),  # noqa: S704
+        report=Markup(placeholders["page"]),  # noqa: S704 (a template has made what replaces it, with escaping)
+        rules=Markup(placeholders["rules"]),  # noqa: S704
         diff=visit.part("diff").decode(),
         link=f"{str(request.base_url).rstrip('/')}/lint/{visit.token}",
     )
-    for name, mark in marks.items():
-        before, _, page = page.partition(mark)
+    for name, placeholder in placeholders.items():
+        before, _, page = page.partition(placeholder)
         yield before.encode()
         yield from visit.pieces(name)
     yield page.encode()

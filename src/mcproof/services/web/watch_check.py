@@ -97,10 +97,10 @@ def _checked(job: WatchJob, command: str) -> ObservedRun:
         catalog = None
     text = None if catalog is None else catalog_text(catalog)
     try:
-        kept = record_of(run, result, text, LARGEST_REPORT)
+        record = record_of(run, result, text, LARGEST_REPORT)
     except InputError as error:
         return ObservedRun(_troubled(command, result.target, error.message, run.started, run.seconds))
-    return ObservedRun(kept, None if catalog is None else fingerprint(catalog, known_parts(catalog)))
+    return ObservedRun(record, None if catalog is None else fingerprint(catalog, known_parts(catalog)))
 
 
 def refuse_commands(event: RunStarted) -> None:

@@ -161,22 +161,22 @@ class Comparison(NamedTuple):
 
 def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[ObservedRun]) -> Comparison:
     """Compare the runs of one check with the state before it; the first check of a server only has failed gates."""
-    known = before or WatchState(runs[0].run.started)
+    earlier = before or WatchState(runs[0].run.started)
     error = next((observed.run.error for observed in runs if observed.run.error is not None), None)
     if error is not None:
-        failures = known.failures + 1
-        is_gone = known.is_gone or failures >= FAILURES_TO_BE_GONE
-        state = known._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
+        failures = earlier.failures + 1
+        is_gone = earlier.is_gone or failures >= FAILURES_TO_BE_GONE
+        state = earlier._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
         gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": error})
-        return Comparison(state, [gone] if is_gone and not known.is_gone else [])
+        return Comparison(state, [gone] if is_gone and not earlier.is_gone else [])
     gates = [gate for observed in runs for gate in gates_of(entry, observed.run)]
-    state = _state(known, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
-    return Comparison(state, [*_events(known, state), *_gate_events(known, gates)])
+    state = _state(earlier, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
+    return Comparison(state, [*_events(earlier, state), *_gate_events(earlier, gates)])
 
 
-def _state(known: WatchState, runs: Sequence[ObservedRun]) -> WatchState:
+def _state(earlier: WatchState, runs: Sequence[ObservedRun]) -> WatchState:
     """Return the state after runs that have checked the server; what they did not judge stays as it was."""
-    state = known._replace(last_run=runs[0].run.started, failures=0, is_gone=False)
+    state = earlier._replace(last_run=runs[0].run.started, failures=0, is_gone=False)
     for run, surface in runs:
         fresh: dict[str, Any] = {field: getattr(run, field) for field in ("grade", "score", "tokens", "verdict")}
         fresh |= {"surface": surface, "catalog": run.digest}
@@ -301,7 +301,7 @@ def variable(name: str) -> str:
 
 def filled_url(webhook: Webhook) -> str:
     """Return the URL of a webhook with its variables filled in. Raises a WebhookError if one is not set."""
-    return _VARIABLE.sub(lambda found: variable(found[1]), webhook.url)
+    return _VARIABLE.sub(lambda match: variable(match[1]), webhook.url)
 
 
 async def post_guarded(policy: NetworkPolicy, url: str, headers: dict[str, str], body: str) -> int:

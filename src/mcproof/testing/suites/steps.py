@@ -275,13 +275,13 @@ def _filled(expect: Expect, saved: dict[str, Any]) -> Expect:
 _SHOWN = 300
 
 
-async def run_program(step: Step, folder: str, mark: str) -> str | None:
+async def run_program(step: Step, folder: str, process_mark: str) -> str | None:
     """Run a program in a folder until it exits; return why it failed, or None.
 
     Processes that it starts may keep running during the tests; `mark` identifies them for cleanup.
     """
-    STARTED.add(mark)
-    environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: mark}
+    STARTED.add(process_mark)
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: process_mark}
     with tempfile.TemporaryFile() as stderr:
         try:
             process = await asyncio.create_subprocess_exec(

@@ -232,9 +232,9 @@ def description_too_short(tool: Tool) -> Iterator[Problem]:
     added = _added_words(text, tool.name)
     if (not is_very_short and (added or not is_latin(text))) or len(added) > 1:
         return
-    found = min(size(text), length(trim(text)))
+    count = min(size(text), length(trim(text)))
     adds = f" and adds {f'only `{added[0]}`' if added else 'nothing'} to the name" if is_latin(text) else ""
-    yield Problem(f"the description has only {found} character{'s' * (found > 1)}{adds}", at="/description")
+    yield Problem(f"the description has only {count} character{'s' * (count > 1)}{adds}", at="/description")
 
 
 def _is_short(text: str) -> bool:
@@ -275,11 +275,11 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     if (
         len(text) > (LONG if text.isascii() else LONG // 3)
         and tool.knows("/description")
-        and (found := size(text)) > LONG
+        and (letters := size(text)) > LONG
     ):
         count = length(trim(text))
         is_dense = count <= LONG
-        much = f"is as long as {found:,} letters" if is_dense else f"has {count:,} characters"
+        much = f"is as long as {letters:,} letters" if is_dense else f"has {count:,} characters"
         yield Problem(f"the description {much}", at="/description")
 
 
@@ -358,8 +358,8 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
     text = tool.description[:LOOKED_AT]
     if not _has_capitals(text) or not tool_words(tool).is_english:
         return
-    plain = unquoted(text)
-    words = _words(plain)
+    prose = unquoted(text)
+    words = _words(prose)
     own = {word.upper() for word in words_of(tool.name)}
     jargon = [
         word
@@ -368,7 +368,7 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
         and word not in _PLAIN
         and word not in _EMPHASIS
         and word not in own
-        and f"({word})" not in plain
+        and f"({word})" not in prose
     ]
     if len(words) >= FEWEST_WORDS and len(jargon) > MOST_JARGON * len(words):
         named = ", ".join(list(dict.fromkeys(jargon))[:5])
@@ -406,8 +406,8 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
     if not present or not words.is_english:
         return
     text = " ".join(unquoted(tool.description).split())
-    found = min(
+    filler = min(
         matches_from([*present, *map(str.capitalize, present)], _useless, text), key=re.Match.start, default=None
     )
-    if found:
-        yield Problem(f"the description contains the filler word `{found[0].strip()}`", at="/description")
+    if filler:
+        yield Problem(f"the description contains the filler word `{filler[0].strip()}`", at="/description")

@@ -144,8 +144,8 @@ def _app_fault(catalog: Catalog, uri: Any, pages: dict[str, Resource], form: str
         return f"points at {shown(uri) if isinstance(uri, str) else kind_of(uri)}, not at a `{SCHEME}` address", None
     if uri in pages:
         mime = pages[uri].fields.get("mimeType")
-        known = isinstance(mime, str) and "".join(mime.lower().split()) not in MIME_TYPES.values()
-        return (f"points at {shown(uri)}, which is `{mime}`, not `{MIME_TYPES[form]}`", None) if known else None
+        is_other_type = isinstance(mime, str) and "".join(mime.lower().split()) not in MIME_TYPES.values()
+        return (f"points at {shown(uri)}, which is `{mime}`, not `{MIME_TYPES[form]}`", None) if is_other_type else None
     if catalog.capabilities is not None and "resources" not in catalog.capabilities:
         return f"points at {shown(uri)}, and the server has no resources", None
     is_listed = "resources" in catalog.server.fields and "resources" not in unread_lists(catalog)

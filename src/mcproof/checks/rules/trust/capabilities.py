@@ -51,18 +51,18 @@ def _tools_with(
     unless: Callable[[Tool], bool] = lambda _: False,
 ) -> Iterator[Problem]:
     """One problem with all tools that have a capability; the evidence has `entries`, each with the `word`."""
-    found = [
+    capable = [
         (tool, match)
         for tool, match in capability_matches(catalog)
         if match.capability == capability and not unless(tool)
     ]
-    if found:
+    if capable:
         matches = [
             {"toolName": tool.label, word: match.keyword, "source": match.source, "why": match.why}
-            for tool, match in found
+            for tool, match in capable
         ]
-        message = because([(tool.label, match.why) for tool, match in found], what)
-        yield Problem(message, evidence={entries: matches}, near=near(found[0][0]))
+        message = because([(tool.label, match.why) for tool, match in capable], what)
+        yield Problem(message, evidence={entries: matches}, near=near(capable[0][0]))
 
 
 @_capability_rule("no_public_code_execution_tools", "code-execution-tools", "critical", 14)
@@ -330,12 +330,12 @@ def app_reaches_outside(apps: Apps) -> Iterator[Problem]:
     of severity info, all addresses (`*`) of severity high. OWASP MCP10.
     """
     for use, what in _USES.items():
-        found = [domain for domain in apps.domains if domain.use == use]
-        if found:
-            pages = few(domain.uri for domain in found)
-            is_any = any(domain.domain.removeprefix("https://").strip("/") == "*" for domain in found)
+        domains = [domain for domain in apps.domains if domain.use == use]
+        if domains:
+            pages = few(domain.uri for domain in domains)
+            is_any = any(domain.domain.removeprefix("https://").strip("/") == "*" for domain in domains)
             yield Problem(
-                f"the pages of apps may {what} {few(domain.domain for domain in found)} ({pages})",
-                evidence={"domains": [domain._asdict() for domain in found]},
+                f"the pages of apps may {what} {few(domain.domain for domain in domains)} ({pages})",
+                evidence={"domains": [domain._asdict() for domain in domains]},
                 severity="info" if use == "resource" else "high" if is_any else None,
             )

@@ -32,14 +32,14 @@ def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
 
     Examples are often requests that a person might make; only clear instructions count there.
     """
-    found = []
+    misplaced = []
     for text in texts.outside_prose:
         if len(text) < _LEAST_LENGTH or not (_instructs(text, texts) if " " in text else _is_instructing_name(text)):
             continue
         use = next((use for use in texts.uses(text) if use.place not in PROSE), None)
         if use is not None and (use.place != "example" or _is_directive(text, texts)):
-            found.append(use)
-    return found
+            misplaced.append(use)
+    return misplaced
 
 
 def _instructs(text: str, texts: ModelTexts) -> bool:
@@ -357,8 +357,8 @@ def _texts_of(fields: dict[str, Any], *, with_name: bool) -> Iterator[str]:
 def _hits(text: str) -> Iterator[dict[str, str]]:
     from mcproof.checks.texts.markup import dangerous_markup
 
-    for found in dangerous_markup(text):
-        yield {"kind": found.kind, "snippet": found.snippet}
+    for markup in dangerous_markup(text):
+        yield {"kind": markup.kind, "snippet": markup.snippet}
 
 
 def _problem(hits: list[dict[str, str]], named_by: str | None, place: str, pointer: str = "") -> Iterable[Problem]:

@@ -64,12 +64,12 @@ def no_secret_leakage_in_observed_text(texts: ModelTexts) -> Iterator[Problem]:
                 hit = {"pattern": secret.pattern, "location": _location(use), "toolName": tool, "path": use.pointer}
                 hits.setdefault((secret.pattern, use.item.pointer, use.pointer), hit)
     if first is not None:
-        found = list(hits.values())
-        kinds = few((hit["pattern"].replace("_", " ") for hit in found), quote="")
-        where = few(hit["toolName"] or hit["location"] for hit in found)
-        texts_contain = "text contains" if len(found) == 1 else "texts contain"
-        message = f"{counted(len(found), texts_contain)} a secret ({kinds}): {where}"
-        yield Problem(message, evidence={"hits": found}, near=first.item.pointer + first.pointer)
+        leaks = list(hits.values())
+        kinds = few((hit["pattern"].replace("_", " ") for hit in leaks), quote="")
+        where = few(hit["toolName"] or hit["location"] for hit in leaks)
+        texts_contain = "text contains" if len(leaks) == 1 else "texts contain"
+        message = f"{counted(len(leaks), texts_contain)} a secret ({kinds}): {where}"
+        yield Problem(message, evidence={"hits": leaks}, near=first.item.pointer + first.pointer)
 
 
 def _location(use: ModelText) -> str:

@@ -104,8 +104,8 @@ def not_served(connection: ObservedConnection) -> Iterator[Problem]:
     Why: clients request every declared list; some give up on the whole server if one fails.
     Fix: serve the list, even if it is empty, or do not declare the capability.
     """
-    for method, instead in connection.unserved:
-        yield Problem(f"declares a capability but does not serve `{method}`: {instead}", evidence={"method": method})
+    for method, outcome in connection.unserved:
+        yield Problem(f"declares a capability but does not serve `{method}`: {outcome}", evidence={"method": method})
 
 
 @_connection_rule("WIR-006", name="broken-paging", category="protocol")
