@@ -295,7 +295,7 @@ def _has_event_loop() -> bool:
 
     try:
         asyncio.get_running_loop()
-    except RuntimeError:
+    except RuntimeError:  # the usual case: a script without an event loop
         return False
     return True
 

@@ -162,7 +162,7 @@ def _save(store: SnapshotStore, session: pytest.Session) -> str:
 
     try:
         store.save()
-    except McproofError as error:
+    except McproofError as error:  # the tests have passed, but what they compared with is lost
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return str(error)
     return f"{os.path.relpath(store.file)}: {plural(store.written, 'snapshot')} written"

@@ -346,7 +346,7 @@ def _rules_of(word: str, rules_of_words: dict[str, frozenset[str] | str]) -> fro
     if word not in rules_of_words:
         try:
             rules_of_words[word] = frozenset(rule.id for rule in rules_named([_cropped(word)]))
-        except UsageError as error:
+        except UsageError as error:  # remembered as well: the same word may stand in many comments
             rules_of_words[word] = error.message
     return rules_of_words[word]
 

@@ -376,5 +376,6 @@ class SourceLines:
                 with open(file, encoding=encoding, errors="replace", newline="") as text:
                     self._lines[file] = text.read().splitlines(keepends=True)
             except (OSError, SyntaxError, LookupError):
+                # Deleted meanwhile, or in an encoding that Python does not know: shown without its line.
                 self._lines[file] = []
         return self._lines[file]

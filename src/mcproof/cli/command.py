@@ -315,7 +315,7 @@ def seconds(text: str) -> float:
     """Parse a duration."""
     try:
         length = float(text)
-    except ValueError:
+    except ValueError:  # refused below, in the words for every wrong duration
         length = 0.0
     # `nan` fails this comparison as well, and `inf` would make later sums of limits useless.
     if not 0 < length < 1_000_000:

@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
         # Output is flushed here and not at exit, where a full disk could no longer change the exit code.
         code = _dispatch(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # Ctrl-C is a way to end a run, and no defect that needs a traceback
         _fail(McproofError("interrupted"), arguments)
         return INTERRUPTED
     except BrokenPipeError:  # the reader is gone, such as `head`
@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:  # other files handle their own errors: this one is about standard output
         _discard_output()
         return _fail(McproofError(f"the output cannot be written: {reason_of(error)}"), [])
-    except Exception as error:
+    except Exception as error:  # a defect of mcproof: users get one line, as for every error
         return _fail(from_exception(error), arguments)
     return code
 

@@ -306,7 +306,7 @@ def _print_if_read(write: Callable[[], None]) -> None:
     """Print; if the reader is gone, as `head` does, go on without: the exit code still counts."""
     try:
         write()
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader has seen enough, such as `head`; files and the exit code still count
         discard_output()
 
 

@@ -194,7 +194,7 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
         before = _state(roots, named)
         try:
             code = run()
-        except McproofError as error:
+        except McproofError as error:  # a mistake while somebody edits is no reason to stop watching
             tell(str(error))
             code = FAILED
         if code == INTERRUPTED:
@@ -246,7 +246,7 @@ def _files(roots: list[str]) -> Iterator[str]:
         try:
             with os.scandir(waiting.popleft()) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
+        except OSError:  # deleted meanwhile, or not readable: there is nothing to watch
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -364,7 +364,7 @@ class FileTrace:
             self._stream.write(line)
             self._stream.flush()
             self._left -= len(line)
-        except OSError as error:
+        except OSError as error:  # a full disk must not end the run that is traced
             self._stop(reason_of(error))
 
     def _stop(self, why: str) -> None:

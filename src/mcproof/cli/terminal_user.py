@@ -62,7 +62,7 @@ class TerminalUser:
         async with self._lock:
             try:
                 return await (self._url if kind == "url" else self._form)(message, params)
-            except _EndedError:
+            except _EndedError:  # the end of the input is an answer, too
                 self._show("\n")
                 return _BY_USER
             except asyncio.CancelledError:
@@ -184,7 +184,7 @@ def parsed(text: str, field: dict[str, Any], choices: list[Choice]) -> Any:
     if kind in ("number", "integer"):
         try:
             return json.loads(text)
-        except ValueError:
+        except ValueError:  # not JSON: the text itself is the answer
             return text
     return text
 

@@ -85,7 +85,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
     for _ in range(MOST_PAGES):
         try:
             response = await connection.request(listed.method, None if cursor is None else {"cursor": cursor})
-        except TimeoutError:
+        except TimeoutError:  # the other lists may still be served
             listing.unserved.append((listed.method, f"no response within {in_seconds(connection.limits.request)}"))
             listing.is_complete = False
             break

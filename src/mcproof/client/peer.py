@@ -177,7 +177,7 @@ class Peer:
             return _NOTHING
         try:
             text = raw.decode()
-        except UnicodeDecodeError:
+        except UnicodeDecodeError:  # noted and read anyway: a faulty message may be the response
             self.note("not-utf8", raw[:_SHOWN].decode(errors="backslashreplace"))
             return self._parsed(raw.decode(errors="replace"), is_noted=True)
         if text.startswith(_BYTE_ORDER_MARK):

@@ -132,7 +132,7 @@ def _redacted_url(url: str, report: Callable[[str], None]) -> str:
 
     try:
         parts = urlsplit(url)
-    except ValueError:
+    except ValueError:  # what cannot be taken apart is hidden as a whole
         report(url)
         return HIDDEN
     login, _, host = parts.netloc.rpartition("@")
@@ -368,7 +368,7 @@ def _basic_login(secret: str) -> list[str]:
         return []
     try:
         login = b64decode(coded.strip() + "==").decode(errors="replace")
-    except ValueError:
+    except ValueError:  # not Base64, so there is no password in it
         return []
     return [login, login.partition(":")[2]]
 

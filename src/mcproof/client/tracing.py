@@ -117,7 +117,7 @@ class Trace:
         message, text = None, None
         try:
             message = self._cleaned(_parsed(data))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # not a message: traced as the text that it is
             text = self._hide(data.decode(errors="backslashreplace"))
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._write(TracedMessage(time, perf_counter() - self._start, connection, direction, message, text))

@@ -158,7 +158,7 @@ def address_of(host: str) -> Address | None:
     name = host.strip("[]").partition("%")[0]
     try:
         return ip_address(name)
-    except ValueError:
+    except ValueError:  # browsers take `2130706433` and `0x7f.1` for addresses, too
         return _numeric_address(name.lower())
 
 
@@ -168,7 +168,7 @@ def _numeric_address(text: str) -> IPv4Address | None:
         return None
     try:
         *first, last = map(_number, text.split("."))
-    except ValueError:  # an octal number with an 8
+    except ValueError:  # such as `08`: there is no 8 in an octal number
         return None
     if any(byte > 0xFF for byte in first) or last >= 0x100 ** (4 - len(first)):
         return None

@@ -327,7 +327,7 @@ def _columns_of(stream: TextIO) -> int:
         return PIPE_WIDTH
     try:
         return os.get_terminal_size(stream.fileno()).columns or PIPE_WIDTH
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # not a terminal, or not even a file
         return PIPE_WIDTH
 
 

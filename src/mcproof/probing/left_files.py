@@ -79,7 +79,10 @@ def _folders_of(server: CommandEndpoint) -> Iterator[str]:
 def _stamps(folders: Sequence[str]) -> Iterator[tuple[str, Stamp]]:
     """Yield the files in folders and below them, the nearest first."""
     waiting, left = [(folder, 0) for folder in folders], _MOST_FILES
-    for folder, depth in waiting:  # grows
+    for (
+        folder,
+        depth,
+    ) in waiting:  # read while it grows: the nearest folders first, since the number of files is limited
         try:
             with os.scandir(folder) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
@@ -96,7 +99,7 @@ def _stamps(folders: Sequence[str]) -> Iterator[tuple[str, Stamp]]:
                 if entry.name.endswith(_PASSED_ENDINGS) or ".log." in entry.name:
                     continue
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
+            except OSError:  # deleted meanwhile: the server that is observed goes on
                 continue
             if not left:
                 return

@@ -26,7 +26,7 @@ _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 def repository_path(file: str) -> str:
     """Return the path of a file from the repository root, or an absolute path if it is outside."""
-    # `<stdin>`
+    # A name such as `<stdin>` is shown without its brackets, which HTML and Markdown take for markup.
     if file.startswith("<"):
         return file.strip("<>")
     if "://" in file:
@@ -58,7 +58,7 @@ def _started_file(command: str) -> str | None:
 
     try:
         program, *words = shlex.split(command)
-    except ValueError:
+    except ValueError:  # a quote without its partner
         return None
     for word in (*words, program):
         path = repository_path(word) if "://" not in word and os.path.isfile(word) else ""

@@ -221,7 +221,7 @@ def read_settings(file: str) -> Settings:
     """The settings in a file named by the user. A `pyproject.toml` must have the table `[tool.mcproof]`."""
     try:
         path = os.path.abspath(file)
-    except OSError:
+    except OSError:  # the working directory was deleted
         path = file
     settings = settings_of(_bytes_of(path, _as_named(path)), path, is_named=True)
     if settings is None:
@@ -233,7 +233,7 @@ def _as_named(path: str) -> str:
     """A path as a user would write it: relative if it is below the working directory."""
     try:
         below = os.getcwd().rstrip(os.sep) + os.sep
-    except OSError:
+    except OSError:  # the working directory was deleted
         return path
     return path.removeprefix(below)
 

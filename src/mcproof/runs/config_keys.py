@@ -89,8 +89,6 @@ def _unknown_key(source: ConfigFile, key: str, value: Any) -> ConfigError:
     return _unknown(source, "key", key, KEYS, (key,))
 
 
-# --- what does not fit the schema, in words -----------------------------------------------------------------------
-
 _EXPECTED = {
     **dict.fromkeys(("select", "ignore", "ignore-for[].rules"), "a list of rules and rulesets"),
     **dict.fromkeys((f"ignore-for[].{kind}" for kind in KINDS), "a name, or a pattern with `*`"),
@@ -242,9 +240,6 @@ def _target_error(source: ConfigFile, breach: Breach) -> ConfigError:
     return source.error(f"`{dotted((*at, key))}` has no meaning beside `{given}`", (*at, key))
 
 
-# --- rules and severities -----------------------------------------------------------------------------------------
-
-
 def _rules(source: ConfigFile, path: Path, words: list[str]) -> tuple[str, ...]:
     """Refuse unknown rules and rulesets in a list."""
     for index, word in enumerate(words):
@@ -315,9 +310,6 @@ def _thresholds(source: ConfigFile, key: str, table: dict[str, int]) -> dict[str
     if allow < review:
         raise source.error(f"`scan.allow` ({allow}) is below `scan.review` ({review})", (key,))
     return table
-
-
-# --- clients ------------------------------------------------------------------------------------------------------
 
 
 def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles: Iterable[str]) -> None:
@@ -427,9 +419,6 @@ _PARAMETERS: dict[str, Callable[[ParameterType], Schema]] = {
 """The schema of each type of a parameter."""
 
 
-# --- targets ------------------------------------------------------------------------------------------------------
-
-
 def _path(source: ConfigFile, path: Path, text: str) -> str:
     """A path in the configuration, made relative to the working directory."""
     if "\0" in text:
@@ -465,8 +454,6 @@ def _command(words: list[str], folder: str | None = None) -> dict[str, Any]:
     """A command that starts in a folder, else in that of the configuration."""
     return {"command": words[0], "args": words[1:], "cwd": folder or os.curdir}
 
-
-# --- the store and watched servers --------------------------------------------------------------------------------
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _MAX_NAME = 500
@@ -544,8 +531,6 @@ def _watch(source: ConfigFile, at: Path, table: dict[str, Any]) -> WatchEntry:
         webhook=Webhook(webhook["url"], webhook["secret"][2:-1]) if webhook is not None else None,
     )
 
-
-# --- the keys, each with what reads its value ---------------------------------------------------------------------
 
 KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
     "rulesets": ("rulesets", lambda *given: ("all",) if given[2] == "all" else tuple(given[2])),

@@ -173,7 +173,7 @@ def _read(source: Input, live: LiveCatalogs | None) -> CatalogRead:
         if catalog is None:
             raise KeyboardInterrupt
         refuse_part(catalog)
-    except McproofError as error:
+    except McproofError as error:  # a result as any other: the targets after it are still read
         return CatalogRead(source, None, error)
     return CatalogRead(source, catalog)
 
@@ -418,7 +418,7 @@ class TargetRun:
             checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog)))
             self._note_expired(source, catalog.connection)
             return checked._replace(catalog=catalog)
-        except McproofError as error:
+        except McproofError as error:  # a scan has a result without a catalog, too
             recovered = self._recover(source, plan, error) if self._recover is not None else None
             if recovered is not None:
                 return recovered

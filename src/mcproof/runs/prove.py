@@ -296,7 +296,7 @@ def _store(failed: list[StoredFailure], listen: Listener) -> None:
     """Store failures for `mcproof replay`; if that is not possible, say so and go on."""
     try:
         store(failed)
-    except McproofError as error:
+    except McproofError as error:  # the run has its result; only `replay` lacks it
         listen(MessageSent(f"failures are not stored, so `mcproof replay` will not find them: {error}"))
 
 

@@ -93,7 +93,7 @@ def _encoded(evidence: dict[str, Any]) -> str:
         return encode(evidence)
     try:
         return evidence.encoded
-    except AttributeError:
+    except AttributeError:  # on first use: several formats may write the same evidence
         evidence.encoded = encode(evidence)
         return evidence.encoded
 

@@ -95,7 +95,7 @@ def started_source(source: Input) -> Catalog | None:
     path = source_of_command(source.server.words, source.server.directory)
     try:
         return None if path is None else read_source(path, whole=True)
-    except McproofError:
+    except McproofError:  # without its source, a server is judged by what it shows
         return None
 
 

@@ -180,7 +180,7 @@ def _is_snapshot(file: str) -> bool:
 
     try:
         read_catalog(Input(file, folder=os.curdir))
-    except NoCatalogError:
+    except NoCatalogError:  # any other JSON file
         return False
     except InputError:
         return True
@@ -288,7 +288,7 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
         try:
             server = _with_options(server_of(configured), live)
             inputs.append(Input(title, server=server, origin=Origin(file, configured.line)))
-        except InputError as error:
+        except InputError as error:  # reported at its place among the other servers
             inputs.append(Input(title, obstacle=error))
     return inputs
 

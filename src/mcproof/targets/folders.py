@@ -275,7 +275,7 @@ def quoted_command(word: str) -> tuple[str, ...]:
 
     try:
         words = shlex.split(word)
-    except ValueError:
+    except ValueError:  # a quote without its partner
         return ()
     return tuple(words) if len(words) > 1 and is_program(words[0]) else ()
 

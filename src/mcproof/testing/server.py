@@ -311,8 +311,6 @@ class McpServer:
     async def _leave(self, at_once: bool) -> None:
         await self.caller.server.session.close(at_once=at_once)
 
-    # Requests
-
     def call(
         self, tool: str, arguments: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> CallResult:
@@ -369,8 +367,6 @@ class McpServer:
         """List the prompts, all pages. Raises ServerError."""
         __tracebackhide__ = True
         return self._listed("prompts")
-
-    # Internals
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine in the background event loop. Raises ServerError."""

@@ -217,9 +217,6 @@ def parameters_of(tool: Tool) -> dict[str, Any]:
     return parameters
 
 
-# Names
-
-
 def _act_of_name(words: list[str]) -> Act | None:
     """The verb of a name; words after a reading verb are nouns."""
     for number, word in enumerate(words):
@@ -228,7 +225,7 @@ def _act_of_name(words: list[str]) -> Act | None:
             joined = _joined_change(rest)
             return joined or _name_act(words, number)
         if word in verbs.READING_OR_NOUN:
-            if number and any(other in _PLAIN for other in rest):  # `todo_list_add`
+            if number and any(other in _PLAIN for other in rest):  # a noun, as in `todo_list_add`
                 continue
             return _joined_change(rest) or _name_act(words, number)
         if word in _PLAIN or word in _MAKES or _is_verb(word, number, words):
@@ -265,9 +262,6 @@ def _name_act(words: list[str], number: int) -> Act:
         return Act(words[number], (*words[:number], *following), "name")
     shown = Act(words[number], following, "name").object
     return Act(words[number], following, "name", "_".join((words[number], *shown[:3])))
-
-
-# Descriptions
 
 
 def _sentences(description: str) -> list[str]:
@@ -334,9 +328,6 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
 def stem(word: str) -> str:
     """The base form of a known verb: `list` for `lists` and `listing`."""
     return next((form for form in verb_forms(word) if form in _KNOWN), word)
-
-
-# Values of parameters
 
 
 def _acts_of_values(parameters: dict[str, Any], words: list[str]) -> Iterator[Act]:

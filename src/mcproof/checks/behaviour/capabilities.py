@@ -144,8 +144,6 @@ def _is_text(schema: Any) -> bool:
     return not kinds or not {"string", "array"}.isdisjoint(kinds if isinstance(kinds, list) else [kinds])
 
 
-# Code
-
 EXECUTING = word_set("eval evaluate exec execute interpret invoke launch run spawn")
 CODE = word_set(
     "bash binary cell cells cli cmd code command commands do-file executable javascript js kubectl node notebook "
@@ -172,7 +170,6 @@ ABOUT_CODE = word_set("explain generate lint review validate")
 """Verbs of tools that do something else with code than run it."""
 TERMINALS = word_set("process processes repl shell terminal")
 
-# Files
 
 FILES = word_set(
     "dir directories directory disk file filename filepath files filesystem folder folders path paths symlink symlinks"
@@ -207,7 +204,6 @@ CHANGING_DOCUMENTS = (WRITING - {"export"}) | word_set(
 OUTPUTS = word_set("dest destination download export out output save")
 REMOTE_STORES = word_set("bucket remote repository s3")
 
-# Destruction
 
 DELETING = word_set(
     "del delete deprovision destroy erase expunge hdel lrem nuke purge rm rmdir shred srem truncate wipe xdel zrem"
@@ -237,7 +233,6 @@ SQL = word_set("cql cypher sql")
 
 RUNNING_SQL = EXECUTING | {"transact", "write"}
 
-# Messages
 
 NOTIFYING = word_set("broadcast dm notify sms toot tweet")
 MESSAGES = word_set(
@@ -251,7 +246,6 @@ STARTING = word_set("create initiate make place start")
 CONVERSATIONS = word_set("comment conversation email message thread tweet")
 SOCIAL_NETWORKS = word_set("bluesky facebook instagram linkedin mastodon reddit threads tiktok twitter x")
 
-# Money
 
 PAYING = word_set("buy charge donate pay purchase refund sell withdraw")
 MONEY = word_set(
@@ -267,7 +261,6 @@ PROMPTING = word_set(
 )
 MOVING_MONEY = word_set("deposit send stake swap trade transfer wire")
 
-# Administration
 
 ADMINISTRATIVE = word_set("ban deprovision impersonate reboot revoke shutdown sudo suspend")
 STOPPING = word_set("cordon drain halt kill restart terminate")
@@ -286,7 +279,6 @@ MEMBERSHIPS = word_set("admins group groups organization role roles sudoers")
 
 POLICIES_OF = word_set("access group iam inline managed role user")
 
-# Credentials
 
 SECRETS = word_set(
     "apikey apikeys credential credentials dotenv keychain keystore passphrase passphrases passwd password passwords "
@@ -327,7 +319,6 @@ SECRET_REFERENCES = frozenset(product(("secret", "credential", "vault"), ("id", 
 """Names of parameters that select a stored secret."""
 LOGINS = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "access token", "credential")
 
-# Network
 
 FETCHING = word_set(
     "analyze browse call capture check convert crawl curl download extract fetch get go import load make map navigate "

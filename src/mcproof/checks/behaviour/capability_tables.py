@@ -33,9 +33,6 @@ _ANY_SQL = re.compile(r"\b(?:raw|any|arbitrary|custom) (?:\w+ )?sql\b", re.IGNOR
 _WRITING_SQL = re.compile(r"\b(?:INSERT|UPDATE|DELETE|DROP|ALTER|TRUNCATE)\b|\b(?:DDL|DML|write quer)", re.IGNORECASE)
 
 
-# Credentials
-
-
 def access_credentials(text: ToolText) -> Iterator[CapabilityMatch]:
     """Secrets that a tool returns, issues or stores, or takes to log in."""
     named = text.name_act
@@ -89,8 +86,6 @@ def _holds_assets(text: ToolText) -> bool:
     return not capabilities.ASSETS.isdisjoint(text.first_words)
 
 
-# Administration
-
 _ADMINISTRATION = (
     ActPattern(capabilities.ADMINISTRATIVE, unless=word_set("connection connectionid")),
     ActPattern(word_set("power shut"), objects=word_set("down off")),
@@ -119,9 +114,6 @@ def admin_control(text: ToolText) -> Iterator[CapabilityMatch]:
         for word in text.words:
             if word in {"admin", "sudo"}:
                 yield by_word("admin_control", word)
-
-
-# Destruction
 
 
 def delete_data(text: ToolText) -> Iterator[CapabilityMatch]:
@@ -176,8 +168,6 @@ def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
             yield by_act("delete_data", act, "sql", is_overwriting=True)
 
 
-# Messages
-
 _SENDING = (
     ActPattern(capabilities.NOTIFYING, sources=("name", "description")),
     ActPattern(
@@ -204,8 +194,6 @@ def send_message(text: ToolText) -> Iterator[CapabilityMatch]:
     yield from by_patterns("send_message", text, _SENDING)
 
 
-# Money
-
 _PAYMENT = (
     ActPattern(capabilities.PAYING, sources=("name", "description"), unless=word_set("attention battery device")),
     ActPattern(capabilities.PROMPTING, heads=capabilities.MONEY),
@@ -228,8 +216,6 @@ def financial_action(text: ToolText) -> Iterator[CapabilityMatch]:
     """Money that a tool moves or asks for."""
     yield from by_patterns("financial_action", text, _PAYMENT)
 
-
-# Code
 
 _RUNNING = (
     ActPattern(word_set("spawn"), heads=word_set("process subprocess")),
@@ -298,8 +284,6 @@ def _code_parameters(text: ToolText) -> Iterator[CapabilityMatch]:
         if executes or words_of(name)[-1] != "code":
             yield by_parameter("execute_code", name, "is executed")
 
-
-# Files
 
 _SAVED = re.compile(
     r"\b(?:to|will be|where|is|are|be) (?:(?:the|a|it|this|output|file|result)\w* ){0,3}?"
@@ -396,8 +380,6 @@ def _is_remote(text: ToolText) -> bool:
     is_named = not {"branch", "bucket", "owner", "repo"}.isdisjoint(text.parameter_words)
     return is_named or not capabilities.REMOTE.isdisjoint(text.first_words)
 
-
-# Network
 
 _TIED_TO_SITE = re.compile(r"\b(?:must|only|domain|docs?|documentation|deployed|search results?|your)\b", re.IGNORECASE)
 """The description of a URL that cannot be any URL."""

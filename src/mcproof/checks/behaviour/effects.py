@@ -216,14 +216,11 @@ def effect_of(tool: Tool) -> ToolEffect | None:
     return _of_parameters(words, parameters, text) or named or described or _of_noun(words, parameters)
 
 
-# Names
-
-
 def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
     if words[:1] == ["random"] and (COSTLY | _ALL_CHANGES).isdisjoint(words):
         return ToolEffect(False, "`random` in its name")
     for number, word in enumerate(words):
-        if number and number == len(words) - 1:  # `unit_converter`
+        if number and number == len(words) - 1:  # the agent of a verb, as in `unit_converter`
             word = next((verb for verb in agent_verb_forms(word) if verb in _READS | _MAKES), word)  # noqa: PLW2901
         rest = words[number + 1 :]
         if rest and (word, rest[0]) in PHRASES:
@@ -276,7 +273,9 @@ def _only_makes(verb: str, made_of: list[str], parameters: dict[str, Any]) -> bo
         return True
     products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
-    has_units = verb in CONVERTING and not UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
+    has_units = verb in CONVERTING and not UNITS.isdisjoint(
+        named
+    )  # parameters such as `from_unit` show what is converted
     if (products.isdisjoint(made_of) and not has_units) or not COSTLY.isdisjoint(made_of):
         return False
     return verb in EXTRACTING or (named.isdisjoint(RECORD_PARAMETERS) and DOCUMENTS.isdisjoint(made_of))
@@ -304,9 +303,6 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
     return bool(kinds) and set(kinds if isinstance(kinds, list) else [kinds]) <= {"number", "integer"}
 
 
-# Descriptions
-
-
 def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> ToolEffect | None:
     """The effect by the first verb of a description."""
     label = _LABEL.match(text)
@@ -315,7 +311,7 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
     if not tokens:
         return None
     if tokens[0] in _ALL_CHANGES - _NEVER_NOUNS and _stem(tokens[1] if len(tokens) > 1 else "") in _AFTER_NOUNS:
-        tokens = tokens[1:]  # "Forward geocode", "Batch get"
+        tokens = tokens[1:]  # an adjective and no verb, as in "Forward geocode"
     verb = _stem(tokens[0])
     shown = ToolEffect(True, f"`{tokens[0]}` as first verb of its description")
     if verb in EXECUTING:
@@ -377,9 +373,6 @@ def _is_stated_read_only(sentence: str) -> bool:
 def _stem(word: str) -> str:
     """The base form of a verb, if it is a known one: `list` for `lists` and `listing`."""
     return next((form for form in verb_forms(word) if form in _KNOWN), word)
-
-
-# Parameters
 
 
 def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:

@@ -59,9 +59,6 @@ def _at_most_on_server(measure: Callable[[ServerView], int]) -> ServerCheck:
     return check
 
 
-# Names, texts and members
-
-
 def _name_regex(tool: ClientView, params: Params) -> Iterator[str]:
     """The whole name must match a pattern, and must not contain another."""
     name = tool.tool.name
@@ -131,9 +128,6 @@ def _read_only(tool: ClientView, params: Params) -> Iterator[str]:
         yield tool.tool.pointer_to("annotations")
 
 
-# The roots of schemas
-
-
 def _root_type(tool: ClientView, _: Params) -> Iterator[str]:
     if tool.schema is None or tool.schema.get("type") != "object":
         yield _pointer_to(tool, "type")
@@ -196,9 +190,6 @@ def _output_root_type(tool: ClientView, _: Params) -> Iterator[str]:
     schema = tool.output_schema
     if schema is not None and not (isinstance(schema, dict) and schema.get("type") == "object"):
         yield "/outputSchema"
-
-
-# Sizes
 
 
 def _schema_bytes(tool: ClientView, params: Params) -> Iterator[str]:
@@ -272,9 +263,6 @@ def _string_total(tool: ClientView, _: Params) -> int:
     return total
 
 
-# References
-
-
 def _references(tool: ClientView, params: Params) -> Iterator[str]:
     """References of these forms are not accepted; with `only_with`, if the root has one of these keywords."""
     tree = tool.tree
@@ -314,9 +302,6 @@ _INPUT_FAULTS = {
     "unresolvable": lambda reference, _: reference.text.startswith("#") and not reference.is_resolved,
 }
 """The forms of references that a client may refuse."""
-
-
-# The server as a whole
 
 
 def _unique_names(server: ServerView, _: Params) -> Iterator[tuple[Tool | None, str]]:

@@ -309,8 +309,6 @@ class SchemaComparison:
         self._substitutes: list[dict[str, Any]] = []  # kept alive, so that no id is used twice
         self._with_implied_type: set[int] = set()
 
-    # Changes
-
     def report(self, kind: str, breaking: bool | None, message: str, pair: SchemaPair, at: str | None = None) -> None:
         """Report a change at a pointer, by default that of the new schema."""
         self.changes.append(change_of(pair, kind, breaking, message, at))
@@ -320,8 +318,6 @@ class SchemaComparison:
         if pair.label:
             return f"`{pair.label}`"
         return "the arguments" if self.is_input else "the result"
-
-    # Pairs
 
     def child(
         self, pair: SchemaPair, old: Subschema, new: Subschema, label: str | None = None, *, is_shared: bool = False
@@ -349,8 +345,6 @@ class SchemaComparison:
         return keyword in subschema.keywords and (
             keyword != "type" or id(subschema.schema) not in self._with_implied_type
         )
-
-    # Verdicts
 
     def is_breaking(self, effect: Effect) -> bool | None:
         """Whether an effect on the accepted values breaks callers; None if unclear."""

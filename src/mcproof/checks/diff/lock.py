@@ -163,7 +163,7 @@ class Lock:
         try:
             with open(file, encoding="utf-8") as stream:
                 text = stream.read(LARGEST + 1)  # one more shows that there is more
-        except FileNotFoundError:
+        except FileNotFoundError:  # nothing was locked yet
             return None
         except OSError as error:
             raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
@@ -441,7 +441,7 @@ def changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
 def _shown(value: Any) -> str:
     try:
         return _cropped(json.dumps(value, ensure_ascii=False))
-    except (RecursionError, ValueError):
+    except (RecursionError, ValueError):  # nested too deep to be written
         return "…"
 
 

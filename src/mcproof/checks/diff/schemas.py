@@ -271,8 +271,6 @@ def _depends_on_dialect(document: SchemaDocument, drafts: set[int | None]) -> bo
     )
 
 
-# One pair of schemas, keyword by keyword
-
 _ANNOTATIONS = {
     "title": ("title", "title-changed"),
     "description": ("description", "description-changed"),

@@ -107,8 +107,6 @@ class PythonText:
         new = {key: value for key, value in members.items() if key not in keys}
         return sorted([*edits, *self._insertion(display, new, style)]) if new else sorted(edits)
 
-    # --- functions
-
     def parameter(self, line: int, column: int) -> ast.arg:
         """The parameter whose name is at a position; columns count characters from 1."""
         arguments = (node for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.lineno == line)

@@ -283,7 +283,6 @@ _result = partial(SnippetTemplate, ("MP003",))
 _version = partial(SnippetTemplate, ("server-no-version", "WIR-010"))
 
 TEMPLATES = (
-    # Descriptions of parameters.
     _described_parameter(_SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default'),
     _described_parameter(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'),
     _described_parameter((ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
@@ -291,18 +290,16 @@ TEMPLATES = (
         _SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default'
     ),
     _example(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
-    # Types and sizes of parameters.
     _type(_SIGNATURE, _IN_SIGNATURE, "$name: $type$default"),
     _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "$json_type"}'),
     _type((ZOD,), _IN_SCHEMA, "$name: $zod"),
     _size(_SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
     _size(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
     _size((ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
-    # Required parameters.
     _required(_SIGNATURE, f"{_IN_SIGNATURE}, without a default if every call needs it", "$name: $required_type"),
     SnippetTemplate(("SCH-001", "tool-no-required", "MP004"), _EITHER_LITERAL, _IN_SCHEMA, '"required": ["$name"]'),
     _required((ZOD,), f"{_IN_SCHEMA}, without .optional() if every call needs it", "$name: $required_zod"),
-    # Closed objects.
+    # The SDK has no option for it: the base class of all argument models is changed before the first tool uses it.
     _closed(
         (MCP2,),
         "before the first tool",
@@ -326,7 +323,6 @@ TEMPLATES = (
     _closed((LITERAL,), _IN_SCHEMA, '"additionalProperties": false'),
     _strict((ZOD,), "in registerTool of $tool", "inputSchema: z.object({ … }).strict()", False),
     _strict((ZOD,), _IN_SCHEMA, "z.object({ … }).strict()", nested=True),
-    # Descriptions of items.
     _described_tool(
         _SIGNATURE, "as the docstring of $tool", '"""What it does, when to use it, and what it returns."""'
     ),
@@ -347,7 +343,6 @@ TEMPLATES = (
     _described_resource((LOW_LEVEL,), "in the Resource(…) of $resource", 'description="…"'),
     _described_resource((ZOD,), "in registerResource of $resource", 'description: "…"'),
     SnippetTemplate(("resource-no-mimetype",), (ZOD,), "in registerResource of $resource", 'mimeType: "text/plain"'),
-    # Results and the server.
     _result(_SIGNATURE, "as the return type of $tool, for a structured result", "-> dict[str, str]"),
     _result((ZOD,), "in registerTool of $tool", "outputSchema: { … }"),
     _version((MCP2,), "in the constructor", 'MCPServer("$server", version="1.0.0")'),

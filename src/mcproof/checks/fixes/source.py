@@ -53,7 +53,7 @@ class SourceTexts:
             data = self._data(file)
             try:
                 self._texts[file] = None if data is None else PythonText(data)
-            except UncertainError:
+            except UncertainError:  # remembered as well, so that no other fix reads the file again
                 self._texts[file] = None
         return self._texts[file]
 
@@ -261,7 +261,7 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
     for pointer, wanted in by_object.items():
         try:
             fixes.append(project.fix_for(pointer, wanted))
-        except UncertainError:
+        except UncertainError:  # left to the author: only what is certain is edited
             continue
     proven = _Verifier(project, source).verified(fixes)
     fixed = {id(change.finding) for fix in proven for change in fix.changes}

@@ -21,31 +21,25 @@ Aspect = Literal["usage", "alternative", "limits", "bounds", "returns", "example
 
 
 CONNECTING = word_set(
-    # English
     "a an the this that these those it its is are be been being was were am as at by for from in into of on onto "
     "off over per to up out with within via and or nor but so than then there here their them they you your yours "
     "we our us i me my he she his her who which what where how all any each every both such same other another more "
     "most some also just very too can could may might will would shall should do does did done has have had having "
     "if when while until unless about between through during across under above below again not no yes only one two "
     "own e g i e etc eg ie vs s t "
-    # German
     "der die das den dem des ein eine einen einem einer eines und oder aber ist sind war wird werden wurde mit von "
     "vom zum zur zu im am an auf aus bei nach über unter vor für durch als auch es sie er wir ihr man sich diese "
     "dieser dieses diesem "
-    # Spanish, Portuguese, Italian
     "el la los las un una unos unas y o u de del al en con por para que se su sus lo le es son ser está este esta "
     "estos estas como os um uma uns umas e ou do da dos das no na nos nas ao pelo pela com seu sua são il gli i uno "
     "di che è sono nel nella dal dalla "
-    # French, Dutch
     "le les des du et ou à au aux dans sur avec pour par ce cet cette ces qui est sont être sa son ses ne l d het "
     "een van en met voor op te of dit deze zijn "
-    # Russian
     "и в во на с со по к ко у о об от до из за для не что это как или а но его ее их этот эта эти"
 )
-"""Function words, which carry no content."""
+"""Function words, which carry no content, of languages that most descriptions are written in."""
 
 EMPTY = word_set(
-    # True of every tool
     "tool tools function functions method utility feature features capability capabilities functionality solution "
     "software action operation task tasks thing things stuff way ways case cases situation situations scenario "
     "scenarios purpose purposes variety range lot lots kind kinds sort work works working use uses used using usage "
@@ -55,7 +49,6 @@ EMPTY = word_set(
     "particular based related relevant need needs needed want wants like well really truly actually simply just "
     "basically quite rather highly extremely always whenever wherever possible available new good everything "
     "anything something anyone everyone daily "
-    # Praise
     "useful powerful convenient easy easily effortless effortlessly simple great excellent best better amazing "
     "awesome fantastic wonderful incredible outstanding perfect perfectly ideal essential invaluable advanced smart "
     "intelligent comprehensive robust reliable reliably efficient efficiently effective effectively fast faster "
@@ -69,7 +62,6 @@ EMPTY = word_set(
     "exceptional unbeatable favorite success successful goals results-driven journey scalable secure-by-design "
     "future-proof user-friendly easy-to-use well-known high-quality cutting-edge world-class state-of-the-art "
     "best-in-class all-in-one one-stop keyword keywords ai llm automation "
-    # Other languages
     "werkzeug funktion nützlich mächtig leistungsstark praktisch einfach bequem sehr gut toll hervorragend beste "
     "viele verschiedene möglich verwendet genutzt ermöglicht bietet herramienta función útil potente poderosa "
     "poderoso cómodo fácil fácilmente muy excelente mejor muchas muchos varias varios permite ofrece outil fonction "

@@ -51,7 +51,7 @@ def stringify(value: Any) -> str:
     """A JSON value as `JSON.stringify` writes it, at any depth."""
     try:
         text = _encode(value)
-    except RecursionError:
+    except RecursionError:  # nested too deep for the encoder
         text = "".join(_pieces(value))
     if _odd_number(text) or isinstance(value, (int, float)):
         pieces = _strings.split(text)  # every second piece is a string

@@ -254,7 +254,7 @@ def _joined(digits: Sequence[int], *, base: int, width: int) -> bytes:
 def _text(data: bytes) -> str:
     try:
         return data.strip(b"\0").decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # bits that are no text hide none
         return ""
 
 
@@ -286,11 +286,12 @@ _word = re.compile(r"[^\W\d_]{3,100}").finditer
 _lookalike = re.compile(f"[{''.join(LOOKALIKES)}]").search
 
 _STYLED = (
-    "\U0001d400-\U0001d7ff"  # mathematical letters and digits
-    "\uff21-\uff3a\uff41-\uff5a"  # full width
-    "\u24b6-\u24e9\U0001f110-\U0001f129\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189"  # enclosed
-    "\u2090-\u209c\u1d2c-\u1d6a\u02b0-\u02b8\u2071\u207f"  # raised and lowered
+    "\U0001d400-\U0001d7ff"
+    "\uff21-\uff3a\uff41-\uff5a"
+    "\u24b6-\u24e9\U0001f110-\U0001f129\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189"
+    "\u2090-\u209c\u1d2c-\u1d6a\u02b0-\u02b8\u2071\u207f"
 )
+"""Letters in a style of their own: mathematical, full width, enclosed, raised and lowered."""
 _styled_word = re.compile(f"[{_STYLED}]{{3,}}|[{_STYLED}](?:[ .-]?[{_STYLED}]){{4,}}").finditer
 _full_width = re.compile("[\uff21-\uff3a\uff41-\uff5a]+").fullmatch
 _east_asian = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]").search

@@ -116,7 +116,7 @@ def base64_bytes(text: str) -> bytes:
 def _padded(decode: Callable[[str], bytes], text: str, multiple: int) -> bytes:
     try:
         return decode(text + "=" * (-len(text) % multiple))
-    except (InvalidDataError, ValueError):
+    except (InvalidDataError, ValueError):  # a word that only looks like an encoded one
         return b""
 
 
@@ -149,7 +149,7 @@ def _inflated(data: bytes) -> bytes:
     try:
         # 47 reads zlib and gzip. The limit keeps a few bytes from becoming gigabytes.
         return zlib.decompressobj(47).decompress(data, LONGEST_INFLATED)
-    except zlib.error:
+    except zlib.error:  # it begins like compressed data by chance
         return b""
 
 

@@ -261,7 +261,7 @@ def _turned(text: str, start: int, characters: str) -> HiddenText:
 def _illegitimate(text: str, start: int, end: int, *, is_rtl: bool) -> Iterator[tuple[str, str]]:
     """The parts of a run of invisible characters that have no legitimate use, by kind."""
     run = text[start:end]
-    # a byte order mark
+    # A byte order mark shows the encoding of a file, and hides nothing.
     if start == 0 and run[0] == "\ufeff":
         run = run[1:]
     before, after = text[start - 1 : start], text[end : end + 1]
@@ -298,10 +298,10 @@ def _is_usual(run: str, before: str, after: str, *, is_rtl: bool) -> bool:
     ):
         return len(run) <= 3
     if len(run) == 2 and run[0] in "\ufe0e\ufe0f" and run[1] == "\u200d":
-        # a selector before the joiner of an emoji, as in a rainbow flag
+        # Emoji such as the rainbow flag are joined by these two characters.
         return _is_symbol(before) and _is_symbol(after)
     if len(run) > 1:
-        # isolates around an empty value
+        # Two isolates without a text between them come from a template with an empty value.
         return run[0] in _EMBEDDINGS and set(run) <= set("\u2068\u2069")
     usual = _USUAL.get(_group_of(run))
     return usual is not None and usual(run, before, after)

@@ -91,9 +91,6 @@ def _line(settings: Settings, key: str) -> int | None:
     return place.line if place is not None else None
 
 
-# --- JSON ---------------------------------------------------------------------------------------------------------
-
-
 def _document(settings: Settings) -> dict[str, Any]:
     shown = {
         **_simple(settings),
@@ -144,9 +141,6 @@ def _watch_record(watch: WatchEntry) -> dict[str, Any]:
         "checks": list(watch.checks),
         "line": watch.location.line,
     }
-
-
-# --- text ---------------------------------------------------------------------------------------------------------
 
 
 def _lines(settings: Settings, style: Style) -> Iterator[str]:

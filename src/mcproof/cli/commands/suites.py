@@ -47,7 +47,7 @@ def _read(file: str) -> Suite | SuiteError:
 
     try:
         return read_suite(file, None)
-    except SuiteError as error:
+    except SuiteError as error:  # returned, so that the suites after it are still checked
         return error
 
 

@@ -31,7 +31,7 @@ def _sweep(options: argparse.Namespace) -> int:
     request = _request(options)
     try:
         summary = run_sweep(request, remark)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # each finished target is in the results already
         tell(f"interrupted; the same command goes on with {request.results}")
         return INTERRUPTED
     if options.format == "json":

@@ -108,6 +108,7 @@ class LoopbackCallback:
                 writer.close()
                 await writer.wait_closed()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            # Whoever connects and says nothing must not end the wait for the browser.
             pass
         finally:
             writer.transport.abort()

@@ -263,7 +263,7 @@ def stored_tokens() -> list[tuple[str, AccessToken]]:
     """All stored tokens with the URLs of their servers, without secrets, in order."""
     try:
         names = sorted(os.listdir(_folder()))
-    except OSError:
+    except OSError:  # no login has created the folder yet
         return []
     tokens = []
     for name in names:
@@ -289,7 +289,7 @@ def _read(name: str) -> dict[str, Any] | None:
             raise AuthorizationError(f"the stored token is not private: delete {name}, and log in again")
         try:
             document = json.loads(file.read(LARGEST_FILE))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # damaged, which a new login repairs
             return None
     return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
@@ -302,7 +302,7 @@ def _stored_token(document: dict[str, Any], key: str) -> AccessToken | None:
     try:
         client = OAuthClient(**document["client"])
         token = AccessToken(**{name: document[name] for name in AccessToken._fields if name != "client"}, client=client)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError):  # of another version: a new login replaces it
         return None
     for secret in (token.value, token.refresh_token, client.secret):
         learn_secret(secret)

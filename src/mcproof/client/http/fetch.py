@@ -240,7 +240,7 @@ def _seconds_until(text: str) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time())
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError):  # neither a number nor a date
         return None
 
 
@@ -339,7 +339,7 @@ async def fetch(
                 )
             try:
                 responses.append(await _exchange("GET", following, headers, None, ANONYMOUS, limits, guard))
-            except RefusedAddressError as error:
+            except RefusedAddressError as error:  # what was received before the refusal is an observation, too
                 return Exchange(responses, refused=error.message)
     return Exchange(responses)
 

@@ -137,7 +137,7 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return special_kind(ip_address(name)) == LOOPBACK
-    except ValueError:
+    except ValueError:  # a name, which may resolve to anything
         return False
 
 
@@ -263,7 +263,7 @@ def is_own_address(address: Address) -> bool:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((str(address), 9))
             return bool(ip_address(probe.getsockname()[0]) == address)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no route leads there, so it is no address of this machine
         return False
 
 
@@ -411,7 +411,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
         for address in addresses:
             try:
                 return await self._backend.connect_tcp(address, port, share, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:  # the next address may answer
                 failure = failure or error
         raise failure or httpcore2.ConnectError("no address")
 

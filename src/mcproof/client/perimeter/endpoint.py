@@ -149,7 +149,7 @@ async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback
 def _resource_places(url: str) -> list[str]:
     try:
         return well_known_places(url)
-    except RefusedAddressError:
+    except RefusedAddressError:  # a URL that is refused names no place to ask
         return []
 
 
@@ -389,7 +389,7 @@ class _PerimeterRun:
         """The outcome of a probe; None if it fails, with the reason noted."""
         try:
             return await probe
-        except UnobservedError as failure:
+        except UnobservedError as failure:  # a part that fails leaves the others to be observed
             self._failures[name] = cropped(str(failure))
             return None
 

@@ -225,7 +225,7 @@ def _number(text: str) -> int | None:
         return None
     try:
         return int(digits) if digits.isdecimal() else int(digits, 16)
-    except ValueError:
+    except ValueError:  # neither decimal nor hexadecimal, so no counter
         return None
 
 

@@ -52,6 +52,7 @@ def read_certificate(der: bytes, now: datetime) -> PeerCertificate | None:
     try:
         return _parsed(der[:LARGEST], now)
     except (ValueError, IndexError, OverflowError):
+        # Certificates come from strangers: one that cannot be read has no facts.
         return None
 
 
@@ -155,6 +156,7 @@ async def observe_tls(host: str, port: int, seconds: float) -> TlsHandshake:
         try:
             seen = await _handshake(host, port, _lax_tls(), seconds)
         except (ssl.SSLError, ConnectionAbortedError, UnobservedError):
+            # The first error says more than that of an attempt without verification.
             return _failed(error)
     return TlsHandshake(
         is_completed=True,

@@ -35,7 +35,7 @@ def cpu_usage(leader: int) -> CpuUsage | None:
     try:
         numbers = [name for name in os.listdir("/proc") if name.isdigit()]
         tick = 1 / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a system without `/proc`
         return None
     used = waited = 0.0
     is_seen = False

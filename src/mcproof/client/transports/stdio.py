@@ -238,5 +238,5 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:
+    except ValueError:  # a signal without a name, such as one for real time
         return str(number)

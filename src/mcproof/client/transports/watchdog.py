@@ -36,7 +36,7 @@ def kill_marked(mark: bytes) -> None:
     """Kill every process with this mark in its environment, which only systems with `/proc` show."""
     try:
         numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
+    except OSError:  # a system without `/proc`, where killing the process group has to be enough
         return
     for number in numbers:
         try:
@@ -44,7 +44,7 @@ def kill_marked(mark: bytes) -> None:
                 is_marked = b"MCPROOF_SERVER=" + mark in environment.read(1_000_000).split(b"\0")
             if is_marked and number != os.getpid():
                 os.kill(number, signal.SIGKILL)
-        except OSError:
+        except OSError:  # it ended meanwhile, or belongs to another user
             continue
 
 

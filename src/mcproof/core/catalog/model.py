@@ -326,7 +326,7 @@ class Tool(Item):
             try:
                 rest = {**self.fields, "description": None} if self.description else self.fields
                 self._written = marshal.dumps(rest, 4)
-            except ValueError:
+            except ValueError:  # nested too deep for marshal
                 self._written = b""
         return self._written
 

@@ -66,15 +66,14 @@ _NAMED_INPUT = rf"(?:{_INPUT} {_NAME}|{_QUOTED}(?: {_INPUT})?|{_NAME} {_INPUT}|{
 _END = r"(?:[.!]?\s{0,3}$|[.:;,(]\s?\S)"
 """The end of the text, or a detail."""
 PHRASES = (
-    # The operation failed.
     rf"Error (?:while |when |in )?(?:{_VERBS})ing\b[^\n:]{{0,120}}:\s?\S",
     rf"(?:Failed|Unable) to (?:{_VERBS})e?\b",
+    # Without "find": a search that finds nothing has not failed.
     rf"(?:Could not|Couldn't|Cannot|Can't) (?!find)(?:{_VERBS})e?\b",
     r"(?:An? (?:\w{1,20} ){0,2})?error (?:has )?occurred\b",
     r"Something went wrong\b",
     r"(?:(?:API|HTTP|Tool) )?(?:Operation|Query|Request|Search|Execution|Call|Connection|Authentication|Login|Download|"
     r"Upload|Lookup|Command)(?: execution)? failed(?::\s?\S|[.!]?\s{0,3}$| with (?:status|code|error|HTTP)\b)",
-    # The arguments are wrong.
     rf"Missing (?:(?:required|mandatory|query|input|path) ){{0,2}}{_INPUT}\b",
     rf"(?:The )?(?:required )?{_NAMED_INPUT} (?:is|are) (?:required|missing){_END}",
     rf"(?:The )?{_NAMED_INPUT} (?:must|should) (?:not )?(?:be|have|contain|match|start|end)\b",
@@ -90,7 +89,6 @@ PHRASES = (
     r"Unknown \w{1,30}: \S[^\n]{0,100}$",
     r"No (?:[\w\-]{1,20} ){1,4}(?:was |were )?(?:provided|specified|supplied|given)\b",
     r"No such (?:tool|file|file or directory|directory|function|method|command)\b",
-    # The service is not available, or refuses.
     r"Max(?:imum)? (?:number of )?(?:retries|attempts|requests) (?:(?:was|were|has been) )?(?:exceeded|reached)\b",
     r"Too many (?:requests|attempts|retries)\b",
     r"(?:API )?(?:Rate limit|Quota|Request limit|Timeout|Time limit) (?:exceeded|reached)\b",
@@ -107,7 +105,7 @@ PHRASES = (
     r"(?:[\w\-]{1,30} ){0,2}(?:API[ _]key|access token|credentials) (?:(?:is|are) )?(?:not (?:set|found|configured|"
     r"provided)|missing|required|invalid)\b",
 )
-"""The beginnings of short texts that report an error in plain words."""
+"""The beginnings of short texts that report an error in plain words: of the operation, the arguments or the service."""
 _PHRASE = re.compile(f"{_MARK}(?:{'|'.join(PHRASES)})", re.IGNORECASE)
 
 _EXPLANATIONS = ("error", "message", "msg", "reason", "detail", "details", "error_message", "errorMessage")
@@ -255,21 +253,20 @@ _SOURCES = "py|pyx|js|mjs|cjs|jsx|ts|mts|cts|tsx|go|rs|java|kt|scala|rb|php|cs|f
 _FRAME = r"(?:\n|\\n)(?:[ \t]|\\t){1,12}at "
 """The beginning of a line of a stack trace; in JSON the line break before it is escaped."""
 _TRACES = re.compile(
-    # Python; a frame without a file is code from the caller.
+    # In Python, a frame whose file is `<string>` is code that the caller sent, and reveals nothing.
     r'Traceback \(most recent call last\)(?!:(?:\s|\\n){1,12}File \\?"<)'
     r'|File \\?"(?P<file>[^"<\n][^"\n]{0,300}?)\\?", line \d{1,9}'
-    # Node, JVM, .NET
     rf"|{_FRAME}[^\n]{{1,300}}?[A-Za-z>]:\d{{1,9}}:\d{{1,9}}\)?"
     rf"|{_FRAME}[\w.$<>/]{{3,200}}\([\w$]{{1,80}}\.(?:java|kt|scala|groovy|clj):\d{{1,9}}\)"
     rf"|{_FRAME}[\w.$<>`+\[\],]{{3,200}}\([^()\n]{{0,200}}\) in [^\n]{{1,300}}?:line \d{{1,9}}"
     rf"|(?:{_FRAME}[\w.$<>`+]{{1,150}}\.[\w$<>`]{{1,80}}\([^()\n]{{0,200}}\)){{2}}"
-    # Go, Rust, PHP, Ruby, Elixir
     r"|goroutine \d{1,9} \[[a-z0-9 ,]{1,40}\]:"
     r"|panicked at [^\n]{1,200}?\.rs:\d{1,9}"
     r"|#\d{1,4} /[^\n]{1,300}?\.php\(\d{1,9}\)"
     r"|(?<![\w/.-])[\w/.-]{1,200}?\.rb:\d{1,9}:in [`']"
     r"|\(\w{1,60} \d{1,9}\.\d{1,9}\.\d{1,9}\) lib/[\w/]{1,200}\.exs?:\d{1,9}:"
 )
+"""Stack traces of Python; of Node, the JVM and .NET; of Go, Rust, PHP, Ruby and Elixir."""
 _PATHS = re.compile(
     rf"(?<![\w:/.\\~@+-])(?:(?:file://)?/(?:[\w.@+~-]{{1,100}}/){{1,30}}(?P<name>[\w.+-]{{1,100}}\.(?:{_SOURCES}))"
     rf"|[A-Za-z]:\\{{1,2}}(?:[^\\\r\n:\"'<>|]{{1,100}}\\{{1,2}}){{1,30}}(?P<windows>[\w.+-]{{1,100}}\.(?:{_SOURCES})))"

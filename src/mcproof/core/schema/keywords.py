@@ -282,7 +282,7 @@ def marks_of(root: Any) -> frozenset[str] | None:
         return None  # these refuse what later dialects accept, such as an empty `enum`
     keywords: set[str] = set()
     schemas = [root]
-    for schema in schemas:  # grows
+    for schema in schemas:  # read while it grows, which is breadth first without recursion
         if type(schema) is not dict:
             return None
         keywords.update(schema)

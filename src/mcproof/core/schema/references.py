@@ -68,7 +68,7 @@ class References:
         if tree.holders:
             self._register(tree.nodes, tree.root)
         resolved: set[int] = set()
-        for holder in tree.holders:  # grows when a target at an unusual position contains more references
+        for holder in tree.holders:  # read while it grows: a target at an unusual position may contain more references
             if id(holder.schema) not in resolved:
                 resolved.add(id(holder.schema))
                 for keyword in REFERENCE_KEYWORDS:

@@ -150,7 +150,7 @@ class Oracle:
             return bool(self._strict.is_valid(value))
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:
+        except BaseException:  # the library cannot represent the value, or panics
             return False
 
     def rejects(self, value: Any) -> bool:

@@ -53,7 +53,7 @@ def agent_verb_forms(noun: str) -> Iterator[str]:
     if len(noun) > 5 and noun.endswith(("er", "or")):
         base = noun[:-2]
         yield from (base, f"{base}e")
-        if base[-1] == base[-2]:  # `planner`
+        if base[-1] == base[-2]:  # doubled for the noun only, as in `planner`
             yield base[:-1]
 
 
@@ -173,18 +173,17 @@ ENGLISH = word_set(
 )
 """English function words."""
 FOREIGN = word_set(
-    # Spanish, Portuguese, Italian
     "el la los las un una unos unas del al de en con por para que su sus como este esta si se lo uma um dos das pelo "
     "pela com ou il gli della delle dei nel nella che di sono "
-    # French
     "le les des du et dans pour avec sur par est sont cette ces qui au aux une ou ne pas "
-    # German, Dutch
     "der das dem den ein eine einen einer eines und oder mit von vom zum zur ist sind wird werden nicht auf aus bei "
     "nach durch het een van voor naar deze wordt niet "
-    # Scandinavian, Polish, Turkish, Indonesian
     "och att som ett til og af av jest nie dla oraz przez ve bir ile dan untuk yang dari dengan"
 )
-"""Function words of other languages in Latin script, without accents and rare in English."""
+"""Function words of other languages in Latin script, without accents and rare in English.
+
+In this order: Spanish, Portuguese, Italian; French; German, Dutch; Scandinavian, Polish, Turkish, Indonesian.
+"""
 
 WATCHED = COMING_BACK | WHEN | USELESS | FOREIGN
 

@@ -288,7 +288,7 @@ def files_below(folder: str) -> Iterator[str]:
         try:
             with os.scandir(here) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
+        except OSError:  # another user's folder is left out, and no error
             continue
         if here != folder and any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
@@ -320,7 +320,7 @@ def is_left_out(name: str) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
-    except OSError:
+    except OSError:  # deleted meanwhile, or a link that leads in a circle
         return False
 
 

@@ -270,7 +270,7 @@ class Sampler:
         point, mutation, pointer = self._draw_mutation(random)
         try:
             mutated = with_change(arguments, point.path, mutation.apply)
-        except _INAPPLICABLE:
+        except _INAPPLICABLE:  # random arguments may lack what the mutation changes
             mutated = point.mutated(mutation)
         description, is_lenient = mutation.description, mutation.is_lenient
         # A second fault at another place now and then, since a server may stop at the first that it notices.
@@ -280,7 +280,7 @@ class Sampler:
                 try:
                     mutated = with_change(mutated, other_point.path, other.apply)
                     description, is_lenient = f"{description}; {other.description}", is_lenient and other.is_lenient
-                except _INAPPLICABLE:
+                except _INAPPLICABLE:  # the first fault is enough
                     pass
         # In random arguments, a mutation may break nothing.
         if not self._oracle.rejects(mutated):

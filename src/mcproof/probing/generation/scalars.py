@@ -142,11 +142,11 @@ def _compiled(pattern: str) -> tuple[RegexNode | None, Callable[[str], bool] | N
         is_match = jsonschema_rs.Draft202012Validator({"pattern": pattern}).is_valid
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:
+    except BaseException:  # the library refuses the pattern, or panics
         return None, None
     try:
         return parse_pattern(pattern), is_match
-    except UnsupportedPatternError:
+    except UnsupportedPatternError:  # matching still works; only texts cannot be made from it
         return None, is_match
 
 
@@ -492,5 +492,5 @@ def _as_number(number: Fraction) -> Any:
         return int(number)
     try:
         return float(number)
-    except OverflowError:
+    except OverflowError:  # beyond the range of floats
         return int(number)

@@ -213,7 +213,7 @@ def whole_id(prefix: str, folder: str = FOLDER) -> str:
         return prefix
     try:
         stems = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(folder, "failures")))]
-    except OSError:
+    except OSError:  # no failure was ever stored
         stems = []
     ids = [stem for stem in stems if _ID.fullmatch(stem) and stem.startswith(prefix)]
     if len(ids) == 1:
@@ -301,6 +301,6 @@ def stored(folder: str = FOLDER) -> list[StoredFailure]:
         if extension == ".json" and _ID.fullmatch(stem):
             try:
                 failures.append(load(stem, folder))
-            except InputError:
+            except InputError:  # a damaged file must not hide the other failures
                 continue
     return failures

@@ -112,7 +112,7 @@ def entry_for(path: str, finding: ReportedFinding, contents: Mapping[str, bytes]
         before = "" if settings.file is None else _text(file, contents)
         edit = _entry(before, finding, is_shared=os.path.basename(file) == SHARED_FILE)
         after = settings_of((before[: edit.start] + edit.replacement).encode(), file)
-    except (McproofError, OSError, UnicodeError):
+    except (McproofError, OSError, UnicodeError):  # the configuration has a mistake, which its own diagnostic reports
         return None
     if after is None or len(after.ignores) != len(settings.ignores) + 1:
         return None
@@ -213,9 +213,6 @@ def _problems_at(request: ActionRequest) -> list[EditorProblem]:
     return problems[:MOST_FINDINGS]
 
 
-# --- fixes
-
-
 def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[types.CodeAction]:
     """The certain fixes of some findings, and the edits of functions that leave a text to write."""
     catalog = request.analysis.catalog
@@ -265,9 +262,6 @@ def _fix_all(request: ActionRequest) -> Iterator[types.CodeAction]:
         yield _action(request, "Fix all that mcproof can fix", None, tuple(changes), kind=FIX_ALL)
 
 
-# --- ignores and pages
-
-
 def _ignores(request: ActionRequest, problem: EditorProblem) -> Iterator[types.CodeAction]:
     analysis, documents, finding = request.analysis, request.documents, problem.finding
     if finding is None or analysis.catalog is None:
@@ -292,9 +286,6 @@ def _pages(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[ty
         title = f"Open the page of {rule.id}"
         command = types.Command(title=title, command=OPEN_PAGE, arguments=[help_uri(rule)])
         yield types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, command=command)
-
-
-# --- as LSP has it
 
 
 def _action(
@@ -366,7 +357,7 @@ def rule_at(line: str, column: int, *, is_settings: bool) -> tuple[int, int, Rul
         if start <= column <= end:
             try:
                 return start, end, rule_facts(find_rule(word[:LONGEST_WORD]))
-            except UsageError:
+            except UsageError:  # an ordinary word
                 return None
     return None
 

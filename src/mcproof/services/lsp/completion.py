@@ -322,9 +322,6 @@ def _rules(*, after: str = "") -> Iterator[OfferedWord]:
         yield OfferedWord(name, "", "ruleset", CompletionItemKind.Module, after)
 
 
-# --- comments in Python
-
-
 def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
     if match := _COMMENT_RULES.search(line):
         return match["word"], _rules()
@@ -335,9 +332,6 @@ def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
             OfferedWord(IGNORE_FILE, "Suppress rules in this file, with a reason.", kind=CompletionItemKind.Keyword),
         ]
     return "", ()
-
-
-# --- suites
 
 
 def _in_suite(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
@@ -364,9 +358,6 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
         yield from map(OfferedWord, METHODS)
     elif last == "protocol":
         yield from map(OfferedWord, REVISIONS)
-
-
-# --- configurations
 
 
 def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:

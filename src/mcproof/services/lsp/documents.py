@@ -125,8 +125,6 @@ class TextPositions:
             end -= 1
         return end
 
-    # --- the client's positions
-
     def offset_at(self, position: Position) -> int:
         """The offset of a client's position; positions outside the text are moved to its nearest one."""
         if position.line >= len(self._starts):
@@ -164,8 +162,6 @@ class TextPositions:
                 return number
             at += self._units(character)
         return len(line)
-
-    # --- the lines and columns of mcproof
 
     def offset_of(self, line: int, column: int) -> int:
         """The offset of a line and column of mcproof, which start at one; columns count characters."""

@@ -79,8 +79,6 @@ class EditorSession:
         self._news = asyncio.Event()
         """Set when an analysis is there or a document is closed; then replaced."""
 
-    # --- what the editor reports
-
     def open(self, uri: str, version: int, text: str) -> None:
         """Take over an opened document, and check it at once."""
         document = self.documents.open(uri, version, text)
@@ -116,8 +114,6 @@ class EditorSession:
         if self._timer is not None:
             self._timer.cancel()
         self._worker.shutdown(wait=False, cancel_futures=True)
-
-    # --- checks
 
     def _touch(self, document: OpenDocument, pause: float) -> None:
         self._edit += 1
@@ -220,8 +216,6 @@ class EditorSession:
     async def in_worker(self, work: Callable[..., Result], *arguments: object) -> Result:
         """The result of work in the thread that checks, so that it never runs twice at once."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
-
-    # --- diagnostics
 
     def _show(self, path: str, problems: Iterable[EditorProblem]) -> None:
         """Publish the diagnostics of every file that had or has some from this document."""

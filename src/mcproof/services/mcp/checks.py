@@ -131,7 +131,7 @@ def allowed_path(name: str, roots: Sequence[str]) -> AllowedPath:
 def _as_named(real: str) -> str:
     try:
         here = os.path.realpath(os.getcwd())
-    except OSError:
+    except OSError:  # the working directory was deleted
         return real
     return os.path.relpath(real, here) if is_below(real, here) else real
 

@@ -126,7 +126,7 @@ class _Handlers:
             return _failed("; ".join(mistake.worded(declared) for mistake in mistakes[:5]))
         try:
             result = await self._checker.run(tool.name, arguments, await self._allowed(context))
-        except McproofError as error:
+        except McproofError as error:  # a result, and no error of the protocol, so that the agent reads the reason
             return _failed(str(error))
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=result)

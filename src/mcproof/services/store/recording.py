@@ -283,9 +283,6 @@ def _state(row: Row[Any]) -> WatchState:
     return WatchState(**{**values, "failed_gates": tuple(filter(None, row.failed_gates.split(",")))})
 
 
-# --- whether a store is whole, and its content as JSON lines ---
-
-
 def problems_of(database: Database) -> Iterator[str]:
     """Yield what is wrong with a store, one sentence each."""
     with database.reading() as connection:

@@ -60,7 +60,7 @@ CATALOGS = Table(
     "catalogs",
     METADATA,
     Column("hash", String(64), primary_key=True),
-    Column("text", LargeBinary, nullable=False),  # compressed
+    Column("text", LargeBinary, nullable=False),  # compressed, as most words of a catalog are repeated
     Column("tools", Integer, nullable=False),
 )
 
@@ -72,21 +72,23 @@ SERVERS = Table(
     METADATA,
     Column("id", _KEY, primary_key=True),
     Column("name", ServerString(500), nullable=False, unique=True),
-    Column("title", ServerString(500), nullable=False),  # what the server calls itself
+    Column(
+        "title", ServerString(500), nullable=False
+    ),  # what it calls itself: two servers may have one title, but not one name
     Column("runs", Integer, nullable=False),
     Column("last_run", _KEY, nullable=True),
     Column("last_seen", ServerString(32), nullable=True),
     Column("is_reachable", Boolean, nullable=True),
     Column("grade", ServerString(1), nullable=True),
     Column("score", Integer, nullable=False),
-    Column("change", Integer, nullable=True),  # of the score, since the run before
+    Column("change", Integer, nullable=True, doc="of the score, since the run before"),
     Column("tokens", Integer, nullable=False),
     Column("tools", Integer, nullable=True),
     Column("trust", Integer, nullable=False),
     Column("verdict", ServerString(6), nullable=True),
-    Column("surface", String(64), nullable=True),  # the hash of the newest catalog
-    Column("changed", String(32), nullable=True),  # when a run last differed from the one before
-    Column("changes", Text, nullable=True),  # how it differed
+    Column("surface", String(64), nullable=True, doc="the hash of the newest catalog"),
+    Column("changed", String(32), nullable=True, doc="when a run last differed from the one before"),
+    Column("changes", Text, nullable=True, doc="how it differed"),
     Index("ix_servers_changed", "changed", "id"),
     Index("ix_servers_score", "score", "id"),
     Index("ix_servers_last_seen", "last_seen", "id"),
@@ -108,14 +110,14 @@ RUNS = Table(
     Column("seconds", Float, nullable=False),
     Column("version", String(40), nullable=False),
     Column("exit_code", Integer, nullable=False),
-    Column("error", ServerText, nullable=True),  # why the target could not be checked
+    Column("error", ServerText, nullable=True, doc="why the target could not be checked"),
     Column("catalog", String(64), ForeignKey("catalogs.hash"), nullable=True),
     Column("errors", Integer, nullable=False),
     Column("warnings", Integer, nullable=False),
     Column("notes", Integer, nullable=False),
     Column("tools", Integer, nullable=True),
     Column("tokens", Integer, nullable=True),
-    Column("report", LargeBinary, nullable=False),  # the run report, compressed
+    Column("report", LargeBinary, nullable=False, doc="the run report, compressed"),
     Index("ix_runs_server", "server_id", "started", "id"),
     Index("ix_runs_started", "started", "id"),
     Index("ix_runs_catalog", "catalog"),
@@ -125,9 +127,9 @@ SCORES = Table(
     "scores",
     METADATA,
     Column("run_id", _KEY, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("scheme", String(20), primary_key=True),  # grade, polish, trust
+    Column("scheme", String(20), primary_key=True, doc="grade, polish or trust"),
     Column("score", Integer, nullable=False),
-    Column("word", String(20), nullable=False),  # the letter or the verdict
+    Column("word", String(20), nullable=False, doc="the letter or the verdict"),
 )
 
 FINDINGS = Table(
@@ -167,7 +169,7 @@ WORDS = Table(
 TALLIES = Table(
     "tallies",
     METADATA,
-    Column("kind", String(10), primary_key=True),  # servers, grade or verdict
+    Column("kind", String(10), primary_key=True, doc="servers, grade or verdict"),
     Column("word", String(10), primary_key=True),
     Column("servers", Integer, nullable=False),
 )
@@ -179,7 +181,7 @@ DAYS = Table(
     Column("day", String(10), primary_key=True),
     Column("runs", Integer, nullable=False),
     Column("graded", Integer, nullable=False),
-    Column("points", BigInteger, nullable=False),  # the sum of the scores of the graded runs
+    Column("points", BigInteger, nullable=False),  # the sum and not the mean, to which a run could not be added
 )
 """Each day's runs, for the trend of all servers."""
 
@@ -195,17 +197,17 @@ BREAKING = Table(
 WATCHES = Table(
     "watches",
     METADATA,
-    Column("name", ServerString(500), primary_key=True),  # of the entry and of its server
-    Column("last_run", String(32), nullable=False),  # when its newest run started
-    Column("failures", Integer, nullable=False),  # runs in a row that could not check the server
-    Column("is_gone", Boolean, nullable=False),  # whether that was reported
+    Column("name", ServerString(500), primary_key=True, doc="of the entry and of its server"),
+    Column("last_run", String(32), nullable=False, doc="when its newest run started"),
+    Column("failures", Integer, nullable=False, doc="runs in a row that could not check the server"),
+    Column("is_gone", Boolean, nullable=False),  # remembered, so that the event is sent once
     Column("grade", ServerString(1), nullable=True),
     Column("score", Integer, nullable=True),
     Column("tokens", Integer, nullable=True),
     Column("verdict", ServerString(6), nullable=True),
-    Column("surface", String(80), nullable=True),  # the hash of what the server offers
-    Column("catalog", String(64), nullable=True),  # which retention may delete
-    Column("failed_gates", String(200), nullable=False),  # their names, joined with commas
+    Column("surface", String(80), nullable=True, doc="the hash of what the server offers"),
+    Column("catalog", String(64), nullable=True),  # no foreign key, since retention may delete the catalog
+    Column("failed_gates", String(200), nullable=False, doc="their names, joined with commas"),
 )
 """The last known state of each watched server, with which its next run is compared."""
 
@@ -216,7 +218,7 @@ DELIVERIES = Table(
     Column("watch", ServerString(500), nullable=False),
     Column("body", ServerText, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("due", BigInteger, nullable=False),  # the time of the next attempt, in seconds since 1970
+    Column("due", BigInteger, nullable=False, doc="the time of the next attempt, in seconds since 1970"),
     Index("ix_deliveries_due", "due", "id"),
 )
 """Events for webhooks that are not delivered yet."""
@@ -226,9 +228,9 @@ TOKENS = Table(
     METADATA,
     Column("id", String(16), primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
-    Column("hash", String(64), nullable=False),  # of the secret part
-    Column("scopes", String(100), nullable=False),  # joined with commas
-    Column("server", ServerString(500), nullable=True),  # the only server that it may record
+    Column("hash", String(64), nullable=False),  # of the secret part: a stolen store opens nothing
+    Column("scopes", String(100), nullable=False, doc="joined with commas"),
+    Column("server", ServerString(500), nullable=True, doc="the only server that it may record"),
     Column("created", String(32), nullable=False),
     Column("expires", String(32), nullable=False),
 )

@@ -238,7 +238,7 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     clock, target, work = Clock(), task.target, _work(plan)
     try:
         return work.judged(task, Input(target.file, data=target.data), clock)
-    except Exception as error:
+    except Exception as error:  # a file that triggers a defect must not end the worker of thousands
         return work.failed(task, failing(from_exception(error), is_live=False), clock)
 
 
@@ -267,7 +267,7 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
         return work.failed(task, timed_out(plan), clock)
     except McproofError as error:
         return work.failed(task, failing(error, is_live=True), clock, retry_wait(error))
-    except Exception as error:
+    except Exception as error:  # as for a file: a defect is the outcome of one target
         return work.failed(task, failing(from_exception(error), is_live=True), clock)
 
 

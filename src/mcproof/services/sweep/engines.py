@@ -221,7 +221,7 @@ def descriptors_left(reserved: int = 48) -> int:
     """How many files a process may have open besides its own."""
     try:
         import resource
-    except ImportError:
+    except ImportError:  # Windows, which has no such limit
         return 512 - reserved
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)

@@ -172,7 +172,7 @@ class RayEngine:
     def _results(self, reference: Any, call: _Call) -> list[EngineEvent]:
         try:
             attempts = self._ray.get(reference)
-        except self._ray.exceptions.RayError:
+        except self._ray.exceptions.RayError:  # its node is gone; the conductor decides whether to try again
             return [Lost(call.numbers)]
         return [Finished(number, attempt) for number, attempt in attempts]
 

@@ -330,7 +330,7 @@ def _lock(stream: IO[bytes], file: str) -> None:
     """Keep other sweeps from writing to a file, as long as it is open. Raises a UsageError if one does."""
     try:
         import fcntl
-    except ImportError:
+    except ImportError:  # Windows has no such locks
         return
     try:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -379,7 +379,7 @@ def _lines(file: str) -> Iterator[Any]:
         for line in lines:
             try:
                 yield json.loads(line)
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError):  # the last line of a run that was killed while writing it
                 return
 
 

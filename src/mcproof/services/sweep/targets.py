@@ -318,7 +318,7 @@ def _command_words(line: str, folder: str) -> list[str]:
         return []
     try:
         return shlex.split(line.removeprefix("-- "))
-    except ValueError:
+    except ValueError:  # a quote without its partner, which no shell would run either
         return []
 
 

@@ -176,7 +176,7 @@ def token_text(request: Request) -> str | None:
     if kind.lower() == "basic" and not request.url.path.startswith("/api/"):
         try:
             return b64decode(value, validate=True).decode().partition(":")[2]
-        except (Base64Error, UnicodeDecodeError, ValueError):
+        except (Base64Error, UnicodeDecodeError, ValueError):  # not Basic authentication: refused like a wrong password
             return ""
     return None
 

@@ -257,7 +257,7 @@ class TimedConnection(H11Protocol):
             self._place = Share(self.places, client)
             try:
                 self._place.add(1)
-            except BusyError:
+            except BusyError:  # closed without a response, which would cost what the limit saves
                 transport.abort()
                 return
         self._examine()

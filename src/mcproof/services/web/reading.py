@@ -96,9 +96,6 @@ class UnreadableError(Exception):
         self.message = message
 
 
-# --- in the worker process ---
-
-
 def read(job: ReadJob, _: object) -> ReadOutcome:
     """Do a job."""
     if hasattr(os, "nice"):
@@ -211,9 +208,6 @@ def templates() -> Environment:
     return shared.overlay(
         loader=ChoiceLoader([PackageLoader("mcproof.services.web"), shared.loader or PackageLoader("mcproof")])
     )
-
-
-# --- in the service ---
 
 
 class StoreReader:

@@ -113,7 +113,7 @@ def _url_members(body: bytes) -> dict[str, Any] | None:
         return None
     try:
         members = json.loads(body)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # then it is taken for a catalog, whose reader says what is wrong
         return None
     return members if isinstance(members, dict) and "url" in members and members.keys() <= _URL_KEYS else None
 

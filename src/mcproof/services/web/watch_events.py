@@ -101,7 +101,7 @@ def seconds_of(time: str) -> float:
     """Return a time of the store in seconds since 1970; 0 if it is damaged."""
     try:
         return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
-    except ValueError:
+    except ValueError:  # without a valid time, the check is due at once
         return 0.0
 
 

@@ -111,8 +111,6 @@ class Watcher:
         metrics.set("mcproof_watch_entries", len(plan.entries))
         metrics.set("mcproof_watch_running", 0)
 
-    # --- running and stopping ---
-
     def start(self) -> None:
         """Start to check servers, deliver events and delete old runs."""
         self._loops = [asyncio.create_task(loop()) for loop in (self._check_forever, self._deliver_forever)]
@@ -148,11 +146,9 @@ class Watcher:
                 done = await asyncio.to_thread(prune, self._database, days=retention.days, keep=retention.keep)
                 if done.runs:
                     self._log.write("store.pruned", f"deleted {plural(done.runs, 'old run')}", runs=done.runs)
-            except McproofError as error:
+            except McproofError as error:  # deleting old runs can wait for the next day
                 self._log.write("store.failed", str(error), "error")
             await asyncio.sleep(_DAY)
-
-    # --- checking ---
 
     def start_due(self) -> None:
         """Start the checks that are due, as many as there is room for."""
@@ -195,7 +191,7 @@ class Watcher:
         except McproofError as error:
             self._count("not_recorded")
             self._log.write("store.failed", f"{entry.name}: not recorded: {error}", "error", server=entry.name)
-        except Exception as error:
+        except Exception as error:  # the watcher outlives a defect that one server triggers
             self._count("not_checked")
             message = f"{entry.name}: internal error, please report it: {type(error).__name__} ({place_of(error)})"
             self._log.write("service.error", message, "error", server=entry.name)

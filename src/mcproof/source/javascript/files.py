@@ -418,7 +418,7 @@ def _json(path: str, read: set[str]) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # a `tsconfig.json` may have comments
         try:
             value = json.loads(_COMMENTS.sub(lambda match: match[1] or "", text))
         except (ValueError, RecursionError):

@@ -200,7 +200,7 @@ def read_toml(path: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # a file that is no TOML declares nothing that could be relied on
         return {}
 
 
@@ -471,7 +471,7 @@ def _text(file: str) -> str:
     try:
         with open(file, encoding="utf-8-sig") as opened:
             text = opened.read(_LARGEST + 1)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # what cannot be read declares nothing
         return ""
     return text if len(text) <= _LARGEST else ""
 

@@ -208,7 +208,7 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
-    except OSError:
+    except OSError:  # a link that leads nowhere, or in a circle
         return False
 
 

@@ -285,7 +285,7 @@ def is_http_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
+    except ValueError:  # such as a port that is no number
         return False
 
 

@@ -136,9 +136,6 @@ async def _assess(test: SuiteTest, part: str, caller: Caller, checker: Expectati
     return _assess_response(test, response, seconds, caller.server, checker)
 
 
-# Calls
-
-
 def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
     """Return the method and parameters of the call of a test."""
     arguments = dict(test.arguments or {})
@@ -212,9 +209,6 @@ def _content_text(response: Response) -> str:
     content = response.result.get("content")
     texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return " ".join(text for text in texts if isinstance(text, str))[:300]
-
-
-# Blocks
 
 
 async def _quality(test: SuiteTest, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:

@@ -138,8 +138,6 @@ def unknown(kind: str, word: str, words: Iterable[str], where: str = "") -> str:
     return f"unknown {kind} `{word[:SHOWN]}`{where}{hint}; expected one of {', '.join(listed)}"
 
 
-# --- what does not fit the schema, in words -----------------------------------------------------------------------
-
 _VARIABLE_TOO = "x-variable"
 """Marks the schema of a value that may be a variable instead."""
 _GONE = object()
@@ -275,8 +273,6 @@ def _name(root: Node, path: Path, place: tuple[str, ...], what: str) -> str:
         return f"`{key}` of {_name(root, path[:-2], place[:-2], what)}"
     return f"`{key}` of {_name(root, *above, what)}"
 
-
-# --- variables -----------------------------------------------------------------------------------------------------
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")

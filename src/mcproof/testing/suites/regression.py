@@ -165,7 +165,7 @@ def _read(file: str) -> bytes:
     try:
         with open(file, "rb") as stream:
             return stream.read()
-    except FileNotFoundError:
+    except FileNotFoundError:  # a new file
         return b""
     except OSError as error:
         raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None

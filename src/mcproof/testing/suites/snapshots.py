@@ -239,7 +239,7 @@ class SnapshotStore:
                 raise InputError(f"larger than {MAX_BYTES:,} bytes", file=self.file)
             with open(self.file, "rb") as file:
                 document = json.loads(file.read())
-        except FileNotFoundError:
+        except FileNotFoundError:  # the first run writes it
             return {}
         except OSError as error:
             raise InputError(f"cannot be read: {reason_of(error)}", file=self.file) from None

@@ -168,23 +168,20 @@ _when = re.compile(
     r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
     r"|\b(?:must|should) be (?:used|called)\b"
     r"|\bbefore (?:using|calling|making|doing|running|editing|any|you|other)\b|\bconsider (?:using|calling)\b"
-    # Another tool to choose, or a reason to choose this one.
     r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\binstead of\b|\brather than\b|\bunlike\b"
     r"|\b(?:primary|main|preferred) (?:tool|way|method|choice|entry|starting)\b|\bstart (?:here|with)\b"
-    # What it is good for.
     r"|\bhelps? (?:you|users?|to|with|in|\w{2,20}ing)\b"
     rf"|(?<=\bto ){_PURPOSE}\b|(?<=\bfor ){_PURPOSE}\b"
 ).match
 _TOOL_NOUN = r"(?:tools?|way|utility|function|method|interface|server|helper|wrapper|feature|solution)\b"
 _useless = re.compile(
-    # Praise of the tool.
     r"\b(?:[Ee]ffortlessly|awesome|amazing|[Ee]asy-to-use"
+    # Only of the tool: "more powerful than" compares, and "powerful and" may describe what the tool is about.
     r"|(?<!ore )(?<!ess )(?<!as )(?<!is )(?<!are )(?<!be )[Pp]owerful(?=,? \w)"
     r"(?! (?:and|or|for|when|to|if|enough|than)\b)"
     r"|(?:very|really) (?:useful|helpful|powerful|easy|simple|convenient|great)"
     rf"|(?:convenient|perfect|great|useful|helpful)(?= {_TOOL_NOUN})|(?<=[Aa] )simple(?= {_TOOL_NOUN})"
     r"|(?<![Nn]o )(?<!any )(?<!more )(?<!most )(?:useful|helpful)(?= (?:information|insights?|details)\b)"
-    # An adverb in front of a sentence.
     r"|(?:(?<=[.!?:] )|(?<![\s\S]))(?:Simply|Basically|Essentially|Obviously"
     r"|Just(?= (?:call|use|pass|provide|give|send|run)\b))"
     r")(?!\w)"

@@ -277,16 +277,13 @@ _TIMES = word_set(
 )
 """Words anywhere in a name that make its value a time."""
 _FORMATTED = _TIMES | word_set(
-    # Codes
     "color colors colour colours language languages lang locale country currency "
-    # Choices
     "status statuses state states mode modes operation action type types kind category level severity priority order "
     "sort direction unit units format method strategy algorithm visibility granularity frequency resolution role "
     "access encoding "
-    # Structures
     "range ranges cell cells coordinates bbox selector filter filters expression dimensions ratio mask cidr"
 )
-"""Last words of a name whose value has a format or is one of a few."""
+"""Last words of a name whose value has a format or is one of a few: times, codes, choices, structures."""
 _OBJECTS = word_set(
     "filter filters options option config configuration settings data metadata payload args arguments params "
     "parameters properties fields criteria conditions where"

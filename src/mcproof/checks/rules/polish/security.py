@@ -77,7 +77,7 @@ _LONGEST_QUOTE = 200
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a tool with their pointers; a key has the pointer of its value."""
     waiting: list[tuple[str, Any, int]] = [("", fields, 1)]
-    for pointer, holder, level in waiting:  # grows while it is iterated
+    for pointer, holder, level in waiting:  # read while it grows, which is breadth first without recursion
         pairs = holder.items() if type(holder) is dict else enumerate(holder)
         for key, value in pairs:
             below = f"{pointer}/{escape(key) if type(key) is str else key}"

@@ -242,7 +242,7 @@ def _required_text(item: Item, key: str, find_fault: Callable[[str], str | None]
     """A problem if a member is missing, not a string, or has a fault."""
     value = item.fields.get(key)
     if not item.is_object:
-        return  # CAT-001
+        return  # CAT-001 reports an item that is no object
     if key not in item.fields:
         yield Problem(f"has no `{key}`")
     elif not isinstance(value, str):

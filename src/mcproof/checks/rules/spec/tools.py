@@ -139,7 +139,7 @@ def task_support(dated: DatedItem) -> Iterator[Problem]:
     """
     execution = dated.item.fields.get("execution")
     if execution is None:
-        return  # SPEC-040
+        return  # SPEC-040 reports a member that is null
     if not isinstance(execution, dict):
         yield Problem(f"`execution` is {kind_of(execution)}, not an object", "/execution")
         return
@@ -222,7 +222,7 @@ def required_member(dated: DatedItem) -> Iterator[Problem]:
     """
     item = dated.item
     if not item.is_object:
-        return  # CAT-001
+        return  # CAT-001 reports a tool that is no object
     if "name" not in item.fields:
         yield Problem("has no `name`", same_as="CAT-002")
     elif not isinstance(item.fields["name"], str):

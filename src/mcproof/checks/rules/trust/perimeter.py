@@ -277,8 +277,6 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
         yield Problem(message, evidence={"tokens": list(words), **shown})
 
 
-# Authorization
-
 INSECURE_GRANTS = ("password", "implicit")
 _authorization_rule = partial(
     trust_rule, Authorization, category="authorization", dimension="Auth discovery posture", phase="auth-required"

@@ -139,7 +139,7 @@ class Module:
             execute = compile_statement(self, node)
             run.charge(1)
             execute(self.scope)
-        except JsThrowError:
+        except JsThrowError:  # the rest of the module would not run either
             return
         except RecursionError:
             run.modules.note_endless(self, node)

@@ -329,7 +329,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     try:
         result = getattr(value, name)(*args)
-    except Exception:
+    except Exception:  # wrong arguments raise in the program, too, so there is no value
         return UNKNOWN
     if isinstance(result, str) and len(result) > LONGEST:
         return UNKNOWN

@@ -101,7 +101,7 @@ def percent_format(text: str, value: Any) -> Any:
         return UNKNOWN
     try:
         return text % value
-    except Exception:
+    except Exception:  # the program would raise it, too, so there is no value
         return UNKNOWN
 
 
@@ -251,7 +251,7 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
         return UNKNOWN
     try:
         return function(left, right)
-    except Exception:
+    except Exception:  # as for `%`: what raises here raises in the program
         return UNKNOWN
 
 

@@ -80,7 +80,7 @@ def in_type_order(value: Any, kind: Any) -> Any:
 def _text(value: bytes) -> Any:
     try:
         return value.decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # bytes that are no text have no form in JSON
         return UNKNOWN
 
 

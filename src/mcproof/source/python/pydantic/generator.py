@@ -114,7 +114,7 @@ class SchemaGenerator:
         while isinstance(kind, str) and steps < 5:
             try:
                 node = ast.parse(kind.strip(), mode="eval").body
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):  # the text of an annotation may be anything
                 return UNKNOWN
             kind, steps = self.run.resolve(evaluate(self.run, node, scope)), steps + 1
         return kind
