@@ -149,12 +149,12 @@ _HIGHEST_CLIMB = 4
 def project_packages(path: str) -> list[KnownPackage]:
     """Return the packages of the project that a file or folder belongs to; nothing is run."""
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
-    found = [*_python(_root(folder, PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
-    found += [
+    packages = [*_python(_root(folder, PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
+    packages += [
         KnownPackage(distribution.name, "pypi", distribution.version, os.path.basename(distribution.folder))
         for distribution in distributions_in(folder)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(packages))
 
 
 def _root(folder: str, markers: tuple[str, ...]) -> str | None:
@@ -192,9 +192,9 @@ def _python(folder: str | None) -> Iterator[KnownPackage]:
 def _pinned(folder: str, name: str) -> KnownPackage | None:
     """A framework that the requirements of a project pin."""
     for file in (*requirement_files(folder), "pyproject.toml", "setup.cfg", "setup.py"):
-        found = re.search(_PINNED.format(re.escape(name)), text_of(os.path.join(folder, file)))
-        if found is not None:
-            return pypi_package(f"{name}=={found[1]}", file)
+        match = re.search(_PINNED.format(re.escape(name)), text_of(os.path.join(folder, file)))
+        if match is not None:
+            return pypi_package(f"{name}=={match[1]}", file)
     return None
 
 
@@ -215,24 +215,24 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
     folder = directory or os.curdir
     is_module = _PYTHON.fullmatch(program) is not None and "-m" in rest[:-1]
     module = rest[rest.index("-m") + 1] if is_module else ""
-    found: list[KnownPackage] = []
+    packages: list[KnownPackage] = []
     # A runner fetches what it runs; what is installed beside the runner itself says nothing.
     if program and program not in RUNNERS:
         path = _file_of(unwrapped(words)[0], folder)
         if path is not None:
-            found += [*_beside(path, module, program), *module_packages(path)]
+            packages += [*_beside(path, module, program), *module_packages(path)]
     script = _script(program, rest, folder)
     if script is not None:
-        found += _of_script(script)
+        packages += _of_script(script)
     elif program == "uv" and "run" in rest:
         options = (option for option in ("--directory", "--project") if option in rest[:-1])
         below = [rest[rest.index(option) + 1] for option in options]
-        found += project_packages(os.path.join(folder, *below[:1]))
+        packages += project_packages(os.path.join(folder, *below[:1]))
     for package in command_packages(words):
         # `npx name` takes the local package; `npx name@latest` does not.
         if package.ecosystem == "npm" and package.name in words:  # without a version or a tag
-            found += local_module(package.name, folder)
-    return list(dict.fromkeys(found))
+            packages += local_module(package.name, folder)
+    return list(dict.fromkeys(packages))
 
 
 def source_of_command(words: Sequence[str], directory: str | None) -> str | None:
@@ -282,8 +282,8 @@ def _behind(path: str, folder: str) -> str | None:
     for site in _sites_of(path, program):
         for distribution in distributions_in(site):
             entry = _entry_of(program, distribution.text("entry_points.txt"))
-            if entry and (found := _module_in([site, *editable_folders(distribution)], entry)) is not None:
-                return found
+            if entry and (module := _module_in([site, *editable_folders(distribution)], entry)) is not None:
+                return module
     # npm installs a link to the script, whose place tells the package.
     launched = os.path.realpath(path)
     return launched if launched.endswith(_SCRIPTS) else _declared(program, folder)
@@ -292,8 +292,8 @@ def _behind(path: str, folder: str) -> str | None:
 def _entry_of(program: str, text: str) -> str:
     """Return the module that a script of a distribution runs; empty if it has no such script."""
     scripts = text.partition("[console_scripts]")[2].partition("\n[")[0]
-    found = re.search(rf"(?m)^{re.escape(program)}\s*=\s*([\w.]+)", scripts)
-    return "" if found is None else found[1]
+    match = re.search(rf"(?m)^{re.escape(program)}\s*=\s*([\w.]+)", scripts)
+    return "" if match is None else match[1]
 
 
 def _declared(program: str, folder: str) -> str | None:
@@ -318,8 +318,8 @@ def _module_in(folders: Iterable[str], module: str) -> str | None:
 
 def editable_folders(distribution: Distribution) -> list[str]:
     """Return the folders that an editable installation adds to the path, of its project alone."""
-    found = re.search(r'"url":\s*"file://([^"]+)"', distribution.text("direct_url.json"))
-    return [] if found is None else [found[1], os.path.join(found[1], "src")]
+    match = re.search(r'"url":\s*"file://([^"]+)"', distribution.text("direct_url.json"))
+    return [] if match is None else [match[1], os.path.join(match[1], "src")]
 
 
 def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
@@ -339,17 +339,17 @@ def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
 
 def _of_script(path: str) -> list[KnownPackage]:
     """Return the packages of a script: those it is installed with, else those of its project."""
-    found = module_packages(path)
+    packages = module_packages(path)
     parts = os.path.abspath(path).split(os.sep)
     site = next((name for name in _SITES if name in parts), None)
     if site is not None:
         folder = os.sep.join(parts[: parts.index(site) + 1])
         owner = distribution_of(os.path.abspath(path), folder)
-        found += [] if owner is None else [_known(owner)]
-        found += _frameworks(distributions_in(folder))
+        packages += [] if owner is None else [_known(owner)]
+        packages += _frameworks(distributions_in(folder))
     elif not path.endswith(_SCRIPTS):
-        found += _beside(path, "", program_name(path))
-    return found or project_packages(path)
+        packages += _beside(path, "", program_name(path))
+    return packages or project_packages(path)
 
 
 def _known(distribution: Distribution) -> KnownPackage:
@@ -386,11 +386,11 @@ def _prefixes(path: str, program: str) -> list[str]:
         files.append(os.path.realpath(path))
         try:
             with open(path, "rb") as opened:
-                found = _SHEBANG.match(opened.read(_LONGEST_SHEBANG))
+                match = _SHEBANG.match(opened.read(_LONGEST_SHEBANG))
         except OSError:
-            found = None
-        if found is not None:
-            files.append(os.path.abspath(os.fsdecode(found[1])))
+            match = None
+        if match is not None:
+            files.append(os.path.abspath(os.fsdecode(match[1])))
     return list(dict.fromkeys(os.path.dirname(os.path.dirname(file)) for file in files))
 
 

@@ -57,9 +57,9 @@ def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDe
     }
     definitions = [function for module in loaded for function in _definitions(module, holders, run.functions.followed)]
     registering = [function for function in definitions if function.registers]
-    found = [*_roots(definitions, registering), *registering] if registering else []
+    entries = [*_roots(definitions, registering), *registering] if registering else []
     done = 0
-    for entry in {id(entry.node): entry for entry in found}.values():
+    for entry in {id(entry.node): entry for entry in entries}.values():
         if id(entry.node) in run.functions.followed or _is_dead(domain, entry):
             continue
         if done == MOST_ENTRIES:
@@ -102,7 +102,7 @@ def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[FunctionDefinition]:
     """The functions of a module and the methods of its classes that were not followed; no nested functions."""
-    found = []
+    definitions = []
     lines = _lines_that_may_register(module)
     waiting: deque[tuple[Any, str | None]] = deque((statement, None) for statement in module.tree.body)
     while waiting:
@@ -113,20 +113,20 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
             next_line = bisect_right(lines, node.lineno - 1)
             last = node.end_lineno or node.lineno
             registers = next_line < len(lines) and lines[next_line] <= last and _registers(node, stems)
-            found.append(FunctionDefinition(node.name, node, owner, module, registers))
+            definitions.append(FunctionDefinition(node.name, node, owner, module, registers))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((statement, node.name) for statement in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             waiting.extend((child, owner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
-    return found
+    return definitions
 
 
 def _lines_that_may_register(module: Module) -> list[int]:
     """The lines, in order, that seem to register something, or to import something inside a function."""
     text = module.text
-    found = [match.start() for word, act in CALL_PATTERNS.items() if word in text for match in act.finditer(text)]
-    found += [match.start() + 1 for match in _IMPORT.finditer(text)]
-    return sorted(map(module.line_at, found))
+    offsets = [match.start() for word, act in CALL_PATTERNS.items() if word in text for match in act.finditer(text)]
+    offsets += [match.start() + 1 for match in _IMPORT.finditer(text)]
+    return sorted(map(module.line_at, offsets))
 
 
 def _registers(node: Any, stems: set[str]) -> bool:
@@ -239,25 +239,25 @@ def _doubt_others(domain: McpDomain, scripts: tuple[str, ...], servers: list[Ser
 def _declared(domain: McpDomain, scripts: Iterable[str], importers: list[str]) -> set[str]:
     """The files of declared scripts, and those that `python -m` starts."""
     modules = domain.run.modules
-    found = {modules.import_paths.find(importer, name, 0) for name in scripts for importer in importers}
+    files = {modules.import_paths.find(importer, name, 0) for name in scripts for importer in importers}
     mains = {path for path in modules.files if os.path.basename(path) == "__main__.py"}
-    return mains | {path for path in found if path is not None and path.endswith(".py")}
+    return mains | {path for path in files if path is not None and path.endswith(".py")}
 
 
 def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]:
     """The files that entry points import, directly or indirectly; if `certain`, under no condition."""
     modules, importers = domain.run.modules, domain.run.import_graph.importers
-    found = {file for entry in entries for file in (entry, *modules.import_paths.packages_of(entry))}
-    waiting = list(found)
+    reached = {file for entry in entries for file in (entry, *modules.import_paths.packages_of(entry))}
+    waiting = list(reached)
     while waiting:
         path = waiting.pop()
         for imported in modules.imported_by(path):
-            known = importers.get(imported, set())
-            is_conditional = (path, True) in known and (path, False) not in known
-            if imported not in found and not (certain and is_conditional):
-                found.add(imported)
+            importing = importers.get(imported, set())
+            is_conditional = (path, True) in importing and (path, False) not in importing
+            if imported not in reached and not (certain and is_conditional):
+                reached.add(imported)
                 waiting.append(imported)
-    return found
+    return reached
 
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
@@ -292,13 +292,13 @@ def doubt_imports(domain: McpDomain) -> None:
 
 def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
     """Every file that a file imports, directly or indirectly."""
-    found: set[str] = set()
+    needed: set[str] = set()
     waiting = [path]
     while waiting:
-        more = imported.get(waiting.pop(), set()) - found
-        found |= more
+        more = imported.get(waiting.pop(), set()) - needed
+        needed |= more
         waiting.extend(more)
-    return found
+    return needed
 
 
 def _never_imported(domain: McpDomain) -> set[str]:

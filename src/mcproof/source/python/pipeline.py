@@ -83,14 +83,14 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
         if len(groups) == 1:
             only_one = source.map_of(without_duplicates(groups[0].items, as_one=True), None, None)
             return [(folder, only_one._replace(server=0, servers=1))]
-        found = []
+        sources = []
         for number, (group, name) in enumerate(zip(groups, group_names(folder, groups), strict=True)):
             items = without_duplicates(group.items, as_one=True)
             others = [item for other in groups if other is not group for item in other.items]
             catalog = source.map_of(items, group.servers, None, others)
             problems = [problem for problem in catalog.problems if nearest_group(groups, problem.file) is group]
-            found.append((name, catalog._replace(problems=problems, server=number, servers=len(groups))))
-        return found
+            sources.append((name, catalog._replace(problems=problems, server=number, servers=len(groups))))
+        return sources
 
 
 @contextmanager
@@ -215,26 +215,28 @@ class _Source:
         """The catalog of some items; of all servers, or of some. `others` are items of further catalogs."""
         domain = self.domain
         numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
-        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._incomplete_lists)
+        source_map = assemble(
+            items, render_server_info(domain, servers), numbers, domain.omissions, self._incomplete_lists
+        )
         elsewhere = {line for item in others for line in (*item.lines, *item.continuation_lines)}
         comments = {}
-        for file in made.files:
+        for file in source_map.files:
             module = self._run.modules.load(os.path.abspath(file))
-            found = mcproof_comments(module.text) if module is not None else []
-            if found := [(line, text) for line, text in found if (file, line) not in elsewhere]:
-                comments[file] = found
+            suppressions = mcproof_comments(module.text) if module is not None else []
+            if suppressions := [(line, text) for line, text in suppressions if (file, line) not in elsewhere]:
+                comments[file] = suppressions
         omissions = domain.omissions.reported()
         return SourceMap(
             target=self._target,
-            document=made.document,
-            locations=made.locations,
-            tools=made.tools,
-            lines=made.lines,
+            document=source_map.document,
+            locations=source_map.locations,
+            tools=source_map.tools,
+            lines=source_map.lines,
             comments=comments,
             problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
-            files=made.files,
+            files=source_map.files,
             incomplete_lists=frozenset(self._incomplete_lists),
-            continuation_lines=made.continuation_lines,
+            continuation_lines=source_map.continuation_lines,
             omissions=[omission for omission in omissions if only is None or os.path.abspath(omission.file) == only],
             overrides=self._overrides,
             read=self._run.modules.read,
@@ -252,9 +254,9 @@ def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
         path = waiting.popleft()
         if b"mcp" in (modules.data(path) or b"").lower():
             return True
-        found = [file for file in modules.imported_by(path) if file not in seen]
-        seen.update(found)
-        waiting.extend(found)
+        imported = [file for file in modules.imported_by(path) if file not in seen]
+        seen.update(imported)
+        waiting.extend(imported)
     return False
 
 
@@ -267,15 +269,15 @@ def _enter(run: Interpreter, entry: FunctionDefinition) -> None:
         return
     if not isinstance(holder, Class):
         return
-    made: Any = run.instances.get(id(holder))
-    if made is None:
-        made = instantiate(run, holder, Call([], {}))
+    holder_instance: Any = run.instances.get(id(holder))
+    if holder_instance is None:
+        holder_instance = instantiate(run, holder, Call([], {}))
     method = holder.attribute(entry.name)
     if id(entry.node) in run.functions.followed or not isinstance(method, Function):
         return
     bound = _unwrapped(method, entry.node).copy()
     if "staticmethod" not in method.decorators:
-        instance = made if isinstance(made, Instance) else UNKNOWN
+        instance = holder_instance if isinstance(holder_instance, Instance) else UNKNOWN
         bound.bound_to = holder if "classmethod" in method.decorators else instance
     call_function(run, bound, Call([], {}))
 
@@ -301,10 +303,10 @@ class SyntaxTreeCache:
 
     def parse(self, path: str, text: str) -> ast.Module:
         """The tree of a text, as far as possible from memory. Raises what `ast.parse` raises."""
-        known = self._known.get(path)
-        if known is not None and known[0] == text:
-            return known[1]
-        tree = _with_edit(*known, text) if known is not None else None
+        cached = self._known.get(path)
+        if cached is not None and cached[0] == text:
+            return cached[1]
+        tree = _with_edit(*cached, text) if cached is not None else None
         if tree is None:
             tree = parse_quietly(text)
         self._keep(path, text, tree)

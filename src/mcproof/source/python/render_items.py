@@ -62,18 +62,18 @@ def render_resource(
     name = _name(item)
     if name is None:
         return None
-    made: dict[str, Any] = {"uriTemplate" if is_template else "uri": uri, "name": name}
-    _describe(made, item, framework, traits=None)
+    resource: dict[str, Any] = {"uriTemplate" if is_template else "uri": uri, "name": name}
+    _describe(resource, item, framework, traits=None)
     mime = unwrapped(given.get("mime_type", given.get("mimeType")))
     if isinstance(mime, str):
-        made["mimeType"] = mime
+        resource["mimeType"] = mime
     elif mime is None and item.function is not None:
-        made["mimeType"] = "text/plain"
+        resource["mimeType"] = "text/plain"
     if isinstance(title := unwrapped(given.get("title")), str):
-        made["title"] = title
-    add_meta(made, given, framework, writer)
+        resource["title"] = title
+    add_meta(resource, given, framework, writer)
     _locate(item, writer)
-    return ("templates" if is_template else "resources"), made
+    return ("templates" if is_template else "resources"), resource
 
 
 def render_prompt(
@@ -83,26 +83,26 @@ def render_prompt(
     name = _name(item)
     if name is None:
         return None
-    made: dict[str, Any] = {"name": f"{prefix}{name}"}
-    _describe(made, item, framework, traits)
+    prompt: dict[str, Any] = {"name": f"{prefix}{name}"}
+    _describe(prompt, item, framework, traits)
     if isinstance(title := unwrapped(item.given.get("title")), str):
-        made["title"] = title
+        prompt["title"] = title
     if item.function is not None:
-        made["arguments"] = _arguments(run, item, framework, traits)
+        prompt["arguments"] = _arguments(run, item, framework, traits)
     else:
         written = writer.write(item.given.get("arguments", []), "/arguments")
         if isinstance(written, list):
-            made["arguments"] = written
-    add_meta(made, item.given, framework, writer)
+            prompt["arguments"] = written
+    add_meta(prompt, item.given, framework, writer)
     _locate(item, writer)
-    return made
+    return prompt
 
 
 def _arguments(run: Interpreter, item: RegisteredItem, framework: str, traits: frozenset[str]) -> list[dict[str, Any]]:
     if item.function is None or not written_parameters(item.function):
         return []
     derived = derive(run, item.function, framework, traits, structured=False)
-    found = []
+    arguments = []
     for name, schema in derived.input_schema["properties"].items():
         entry: dict[str, Any] = {"name": name}
         texts = [schema["description"]] if isinstance(schema.get("description"), str) else []
@@ -112,8 +112,8 @@ def _arguments(run: Interpreter, item: RegisteredItem, framework: str, traits: f
             texts += _encoding_note(kind, schema, derived.input_schema.get("$defs"), traits)
         if texts:
             entry["description"] = "\n\n".join(texts)
-        found.append({**entry, "required": name in derived.input_schema.get("required", [])})
-    return found
+        arguments.append({**entry, "required": name in derived.input_schema.get("required", [])})
+    return arguments
 
 
 def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any, traits: frozenset[str]) -> list[str]:
@@ -140,17 +140,17 @@ def _name(item: RegisteredItem) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _describe(made: dict[str, Any], item: RegisteredItem, framework: str, traits: frozenset[str] | None) -> None:
+def _describe(raw: dict[str, Any], item: RegisteredItem, framework: str, traits: frozenset[str] | None) -> None:
     """Set the description; without `traits`, fastmcp keeps all of the docstring."""
     given = unwrapped(item.given.get("description"))
     if isinstance(given, str):
-        made["description"] = given
+        raw["description"] = given
     elif given is None and item.function is not None:
         text = docstring_of(item.function) or docstring_of(item.function.exposed())
         if framework == "fastmcp":
             text = fastmcp.described(text, frozenset() if traits is None else traits)
         if text is not None or framework != "fastmcp":
-            made["description"] = text or ""
+            raw["description"] = text or ""
 
 
 def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
@@ -188,19 +188,19 @@ def _locate(item: RegisteredItem, writer: JsonWriter) -> None:
 def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = None) -> dict[str, Any]:
     """What the server reports when a client connects; of several servers, all or the chosen, what they share."""
     servers = _serving(domain) if chosen is None else [server for server in chosen if not server.is_given]
-    known: dict[str, str] = {}
+    stated: dict[str, str] = {}
     for key in ServerInfo.FIELDS if servers else ():
         values = {
             value if isinstance(value := unwrapped(given), str) else None for given in _given(domain, servers, key)
         }
         only = values.pop()
         if only and not values:
-            known[key] = str(only)
-    info = {key: known[key] for key in ("name", "version") if key in known}
-    made: dict[str, Any] = {"serverInfo": info} if info else {}
-    if "instructions" in known:
-        made["instructions"] = known["instructions"]
-    return {**made, "_meta": {FROM_SOURCE: True}} if made else {}
+            stated[key] = str(only)
+    info = {key: stated[key] for key in ("name", "version") if key in stated}
+    document: dict[str, Any] = {"serverInfo": info} if info else {}
+    if "instructions" in stated:
+        document["instructions"] = stated["instructions"]
+    return {**document, "_meta": {FROM_SOURCE: True}} if document else {}
 
 
 def _serving(domain: McpDomain) -> list[ServerValue]:
@@ -340,7 +340,7 @@ def render_items(domain: McpDomain, only: str | None, incomplete_lists: set[str]
     """Render what is served; with `only`, what is defined in that file. `incomplete_lists` collects lists."""
     run = domain.run
     # a server that stands for a parameter has the framework of the project's other servers
-    known = [server.framework for server in domain.servers if server.framework in ("mcp", "mcp1", "fastmcp")]
+    frameworks = [server.framework for server in domain.servers if server.framework in ("mcp", "mcp1", "fastmcp")]
     entries = served_items(domain, incomplete_lists)
     most = run.budget.work + MOST_WORK
     per_node = Counter(id(entry.item.node) for entry in entries)
@@ -349,7 +349,7 @@ def render_items(domain: McpDomain, only: str | None, incomplete_lists: set[str]
         modules = (entry.item.module, function.module if function is not None else None)
         if only is not None and all(module is None or module.path != only for module in modules):
             continue
-        framework = entry.server.framework or next(iter(known), "mcp")
+        framework = entry.server.framework or next(iter(frameworks), "mcp")
         writer = JsonWriter(run)
         run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))  # a huge item does not cost the others
         rendered = _render(domain, entry, framework, writer)
@@ -390,35 +390,35 @@ def _render(
     """Kind, JSON and source facts of an item; None if it is omitted."""
     kind = entry.item.kind
     traits = domain.traits(entry.server, framework)
-    made: tuple[str, dict[str, Any], SourceTool | None] | None
+    rendered: tuple[str, dict[str, Any], SourceTool | None] | None
     try:
         if kind == "tools":
             tool = render_tool(domain.run, entry, framework, traits, writer)
-            made = None if tool is None else (kind, *tool)
+            rendered = None if tool is None else (kind, *tool)
         elif kind == "prompts":
             raw = render_prompt(domain.run, entry.item, framework, traits, entry.prefix, writer)
-            made = None if raw is None else (kind, raw, None)
+            rendered = None if raw is None else (kind, raw, None)
         else:
             resource = render_resource(entry.item, framework, entry.prefix, writer)
-            made = None if resource is None else (*resource, None)
+            rendered = None if resource is None else (*resource, None)
     except (BudgetExceededError, RecursionError):
         domain.omit(NO_END, *entry.registered_at)
         return None
-    if made is None:
+    if rendered is None:
         domain.omit(NO_NAME[kind], *entry.registered_at)
-    return made
+    return rendered
 
 
 def server_numbers(domain: McpDomain) -> dict[int, int]:
     """A number for each server, by identity; zero for a server that may be the same as another."""
-    made = [
+    numbered = [
         server
         for server in domain.servers
         if not (server.is_given or server.mounted) and (server.items or server.mounts)
     ]
     numbers = dict.fromkeys(map(id, domain.servers), 0)
-    if len(made) > 1:
-        numbers.update((id(server), number) for number, server in enumerate(made, 1))
+    if len(numbered) > 1:
+        numbers.update((id(server), number) for number, server in enumerate(numbered, 1))
     return numbers
 
 

@@ -234,13 +234,13 @@ class JsonWriter:
         return UNKNOWN
 
     def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         origins, doubtful, is_inexact = _about(value)
         for key, item in value.items():
             if not isinstance(key, str):
                 continue
             if type(item) is str and key not in origins and key not in doubtful:
-                made[key] = item  # the most frequent case
+                members[key] = item  # the most frequent case
                 continue
             below = f"{pointer}/{escape(key)}"
             if key in origins:
@@ -248,22 +248,22 @@ class JsonWriter:
                 self.locate(below, module, key_node)
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
-                made[key] = written
+                members[key] = written
             elif pointer.endswith("/properties"):
-                made[key] = {}  # it exists, so what requires it is right
+                members[key] = {}  # it exists, so what requires it is right
             if key in doubtful:
                 self.unknown.add(below)
         if is_inexact:
             self.unknown.add(pointer)
-        return made
+        return members
 
     def _array(self, value: list[Any] | tuple[Any, ...], pointer: str, depth: int) -> list[Any]:
-        made: list[Any] = []
+        items: list[Any] = []
         doubtful = doubtful_positions(value)
         for index, item in enumerate(value):
             if index in doubtful:  # doubtful items are left out
                 continue
-            below = f"{pointer}/{len(made)}"
+            below = f"{pointer}/{len(items)}"
             node = value.node(index) if isinstance(value, SourceList) else None
             if node is not None and isinstance(value, SourceList) and value.module is not None:
                 self.locate(below, value.module, node)
@@ -272,7 +272,7 @@ class JsonWriter:
                 self.unknown.discard(below)
                 self.unknown.add(pointer)
             else:
-                made.append(written)
+                items.append(written)
         if isinstance(value, SourceList) and (value.extent is not EXACT or doubtful):
             self.unknown.add(pointer)
-        return made
+        return items

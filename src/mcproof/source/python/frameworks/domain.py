@@ -214,44 +214,44 @@ class McpDomain:
             function.attributes[FASTMCP_MARK] = ExternalCall(decorator, [], {}, node)
         return UNKNOWN
 
-    def external_call(self, made: ExternalCall) -> Any:
-        owner, _, last = made.func.name.rpartition(".")
+    def external_call(self, call: ExternalCall) -> Any:
+        owner, _, last = call.func.name.rpartition(".")
         if (
             last in ("model_validate", "parse_obj", "model_construct")
             and owner.rpartition(".")[2] in tables.PROTOCOL_TYPES
         ):
-            given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
-            made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
-        if made.func.package in tables.INSTALLED_PACKAGES:
+            given = call.args[0] if call.args and isinstance(call.args[0], dict) else call.kwargs
+            call = ExternalCall(External(owner), [], dict(given), call.node, call.module, complete=call.complete)
+        if call.func.package in tables.INSTALLED_PACKAGES:
             # schemas and names take defaults; `enabled` decides about an item, so that it may be disabled stays visible
-            made.args = [default_of(argument) for argument in made.args]
-            made.kwargs = {
-                key: default_of(argument) if key != "enabled" else argument for key, argument in made.kwargs.items()
+            call.args = [default_of(argument) for argument in call.args]
+            call.kwargs = {
+                key: default_of(argument) if key != "enabled" else argument for key, argument in call.kwargs.items()
             }
-        framework = framework_of(made.func)
+        framework = framework_of(call.func)
         if framework is not None:
-            server = self._create(framework, made.node, made.module)
-            self.initialize(server, Call(made.args, made.kwargs))
+            server = self._create(framework, call.node, call.module)
+            self.initialize(server, Call(call.args, call.kwargs))
             return server
-        if made.func.last in tables.PROTOCOL_TYPES and made.func.package in tables.PROTOCOL_PACKAGES:
+        if call.func.last in tables.PROTOCOL_TYPES and call.func.package in tables.PROTOCOL_PACKAGES:
             if self.run.doubt:
-                self._doubtful.add(id(made))
-            self.protocol_items.append(made)  # a handler may return it from somewhere that cannot be followed
+                self._doubtful.add(id(call))
+            self.protocol_items.append(call)  # a handler may return it from somewhere that cannot be followed
             self.effects += 1
         if last == "InitializationOptions":
-            self.initializations.append(made)
-        if last == "adk_to_mcp_tool_type" and made.args and servers.is_adk_tool(made.args[0]):
-            made = servers.converted_adk_tool(made.args[0])
-            self.protocol_items.append(made)
-        wraps_server = any(isinstance(argument, ServerValue) for argument in made.args)
+            self.initializations.append(call)
+        if last == "adk_to_mcp_tool_type" and call.args and servers.is_adk_tool(call.args[0]):
+            call = servers.converted_adk_tool(call.args[0])
+            self.protocol_items.append(call)
+        wraps_server = any(isinstance(argument, ServerValue) for argument in call.args)
         framework = framework_of(External(owner))
         if last in tables.OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
-            server = self._create(framework, made.node, made.module)
-            server.open_at.append(made)
+            server = self._create(framework, call.node, call.module)
+            server.open_at.append(call)
             return server
-        if made.func.last in tables.PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
-            return made.args[0]
-        return made
+        if call.func.last in tables.PROXY_CONSTRUCTORS and call.args and isinstance(call.args[0], ServerValue):
+            return call.args[0]
+        return call
 
     def class_method(self, cls: Class, name: str, call: Call) -> Any:
         if name in ("model_json_schema", "schema"):
@@ -375,8 +375,8 @@ class McpDomain:
         """Take the tools that a file creates for those of a server, if nothing that was followed serves anything."""
         if any(server.items or server.handlers for server in self.servers):
             return
-        made = [item for item in self.protocol_items if item.module is not None and item.module.path == path]
-        tools = [item for item in made if tables.PROTOCOL_TYPES[item.func.last] == "tools"]
+        unreached = [item for item in self.protocol_items if item.module is not None and item.module.path == path]
+        tools = [item for item in unreached if tables.PROTOCOL_TYPES[item.func.last] == "tools"]
         if tools:
             server = ServerValue("lowlevel", is_given=True)
             self.servers.append(server)

@@ -74,9 +74,9 @@ def parsed_docstring(text: str, traits: frozenset[str]) -> ParsedDocstring:
     """Split a docstring as this version of fastmcp does: not at all, if it describes a parameter, or always."""
     if DOCSTRING_PARAMETERS not in traits:
         return ParsedDocstring(text, {})
-    found = split(text)
+    parsed = split(text)
     # An older version splits only what describes a parameter, so a docstring may be whole in one and cut in another.
-    return found if found.parameters or DOCSTRING_SECTIONS in traits else ParsedDocstring(text, {})
+    return parsed if parsed.parameters or DOCSTRING_SECTIONS in traits else ParsedDocstring(text, {})
 
 
 def split(text: str) -> ParsedDocstring:
@@ -84,9 +84,9 @@ def split(text: str) -> ParsedDocstring:
     lines = text.split("\n")
     # In the order of the library that fastmcp uses: the first style that fits decides.
     for parse in (_google, _numpy, _sphinx):
-        found = parse(lines)
-        if found is not None:
-            return found
+        parsed = parse(lines)
+        if parsed is not None:
+            return parsed
     return ParsedDocstring(text, {})
 
 
@@ -165,16 +165,16 @@ def _block_end(lines: list[str], offset: int) -> int:
 
 
 def _entries(items: list[list[str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for item in items:
-        name, mark, text = item[0].partition(":")
-        if not mark:
+        name, colon, text = item[0].partition(":")
+        if not colon:
             continue
         # `name (type)`: the type is in the schema already.
         if "(" in name and name.endswith(")"):
             name = name.partition("(")[0].strip()
-        found[name] = "\n".join([text.lstrip(), *item[1:]]).rstrip("\n")
-    return found
+        descriptions[name] = "\n".join([text.lstrip(), *item[1:]]).rstrip("\n")
+    return descriptions
 
 
 def _numpy(lines: list[str]) -> ParsedDocstring | None:
@@ -196,17 +196,17 @@ def _numpy(lines: list[str]) -> ParsedDocstring | None:
 
 def _numpy_entries(lines: list[str]) -> dict[str, str]:
     """The entries of a parameter section: `name, name : type`, with an indented description below."""
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     current: list[str] = []
     for line in lines:
         if line and not line[0].isspace():
             current = []
             # `a, b : int` describes both, with one text that is filled in below.
             for name in line.partition(":")[0].strip().split(", "):
-                found[name] = current
+                entries[name] = current
         else:
             current.append(line[4:] if line.startswith("    ") else line.lstrip())
-    return {name: "\n".join(text).rstrip() for name, text in found.items()}
+    return {name: "\n".join(text).rstrip() for name, text in entries.items()}
 
 
 def _sphinx(lines: list[str]) -> ParsedDocstring | None:
@@ -241,19 +241,19 @@ def _sphinx(lines: list[str]) -> ParsedDocstring | None:
 
 def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:
     """The schema of arguments as fastmcp serves it."""
-    made = adapted(schema, unknown, traits)
+    changed = adapted(schema, unknown, traits)
     for name, entry in properties.items() if TOOL_TITLES in traits else ():
         given = entry.get("title")
-        if given is not None and given != title(name) and name in made["properties"]:
-            made["properties"][name]["title"] = given
-    return made
+        if given is not None and given != title(name) and name in changed["properties"]:
+            changed["properties"][name]["title"] = given
+    return changed
 
 
 def adapted(schema: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:
     """A schema as fastmcp serves it: without generated titles, with references inlined."""
     # Pydantic makes a title of every name; fastmcp removes them, since they say nothing and cost tokens.
-    made = untitled(schema, only_structure=PLAIN_WRAPPER not in traits) if NO_TITLES in traits else schema
-    return inlined(made, unknown) if INLINED in traits else made
+    changed = untitled(schema, only_structure=PLAIN_WRAPPER not in traits) if NO_TITLES in traits else schema
+    return inlined(changed, unknown) if INLINED in traits else changed
 
 
 MOST_INLINED = 100_000
@@ -285,18 +285,18 @@ def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
         return [untitled(child, depth + 1, only_structure=only_structure) for child in node]
     if not isinstance(node, dict) or depth > 100:
         return node
-    made = {}
+    members = {}
     is_plain = not _STRUCTURE.isdisjoint(node) or (not only_structure and _NOTES.issuperset(node))
     for key, value in node.items():
         if key == "title" and isinstance(value, str) and is_plain:
             continue
         if key in _NAMED and isinstance(value, dict):
-            made[key] = {
+            members[key] = {
                 name: untitled(child, depth + 1, only_structure=only_structure) for name, child in value.items()
             }
         else:
-            made[key] = value if key in _LITERAL else untitled(value, depth + 1, only_structure=only_structure)
-    return made
+            members[key] = value if key in _LITERAL else untitled(value, depth + 1, only_structure=only_structure)
+    return members
 
 
 def _without_discriminator(schema: Schema) -> Schema:
@@ -353,7 +353,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         return _without_discriminator(whole)
 
     try:
-        made: Schema = expand(schema, (), "")
+        expanded: Schema = expand(schema, (), "")
     except RecursionError:
         return schema
     for pointer in [path for path in unknown if path.startswith("/$defs/")]:
@@ -361,4 +361,4 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         name, _, rest = pointer.removeprefix("/$defs/").partition("/")
         below = f"/{rest}" if rest else ""
         unknown.update(f"{at}{below}" for at in moved.get(unescape(name), ()))
-    return made
+    return expanded

@@ -69,15 +69,15 @@ def output_schema(
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
     if framework == "fastmcp":
-        made = _fastmcp_output(generator, kind, exposed, traits)
+        output = _fastmcp_output(generator, kind, exposed, traits)
     else:
-        made = _mcp_output(generator, kind, exposed, framework)
-    if made is None:
+        output = _mcp_output(generator, kind, exposed, framework)
+    if output is None:
         return None, set()
     if "" in generator.unknown or any(pointer.startswith("/properties/result") for pointer in generator.unknown):
         return None, {""}
-    made = generator.qualify_names(made)
-    return made, generator.unknown
+    output = generator.qualify_names(output)
+    return output, generator.unknown
 
 
 _DETAILS = word_set(
@@ -154,12 +154,12 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
             return None  # its defaults are slot descriptors, which are not JSON
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
-        made = classes.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
+        output = classes.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
         if made_of_hints and any(not _is_detail(pointer) for pointer in generator.unknown):
             return generator.unknown_at("")  # there is no schema at all if Pydantic does not support a type
         if generator.is_referenced(kind.name):
-            generator.definitions.setdefault(kind.name, dict(made))
-        return generator.with_definitions(made)
+            generator.definitions.setdefault(kind.name, dict(output))
+        return generator.with_definitions(output)
     if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
         if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
             if bare.package != "typing" or bare.last == "Any":
@@ -167,8 +167,13 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
         elif bare.package != "typing":
             return generator.unknown_at("")
     entry = generator.field("result", kind, MISSING, exposed.scope, "/properties/result")
-    made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
-    return generator.with_definitions(made)
+    output = {
+        "properties": {"result": entry.schema},
+        "required": ["result"],
+        "title": f"{name}Output",
+        "type": "object",
+    }
+    return generator.with_definitions(output)
 
 
 _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
@@ -179,34 +184,34 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, tr
         return None
     if (kind is None and not has_late_annotations(exposed.module)) or _has_bytes(kind) or _is_any_sequence(kind):
         return None
-    made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
-    target = made
+    output = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
+    target = output
     for _ in range(10):  # an alias of an alias
-        reference = made.get("$ref")
+        reference = output.get("$ref")
         if not isinstance(reference, str):
             break
         name = reference.removeprefix("#/$defs/")
         target = generator.definitions.get(name, {})
-        made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
+        output = {**ordered(target), **{key: value for key, value in output.items() if key != "$ref"}}
         if isinstance(target.get("$ref"), str):
-            made["$ref"] = target["$ref"]
+            output["$ref"] = target["$ref"]
         is_kept = generator.is_referenced(name)
         generator.move_unknown(name, is_kept=is_kept)
         if not is_kept:
-            made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
-    if not made.get("$defs", True):
-        del made["$defs"]
+            output["$defs"] = {key: value for key, value in output["$defs"].items() if key != name}
+    if not output.get("$defs", True):
+        del output["$defs"]
     if target.get("type") != "object" and "properties" not in target:
         if any(not pointer.startswith("/$defs/") for pointer in generator.unknown):
             return generator.unknown_at("")
-        made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
-        inner = {key: value for key, value in made.items() if key != "$defs"}
-        made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
-        made = generator.with_definitions(made)
-        made["x-fastmcp-wrap-result"] = True
+        output = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
+        inner = {key: value for key, value in output.items() if key != "$defs"}
+        output = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
+        output = generator.with_definitions(output)
+        output["x-fastmcp-wrap-result"] = True
         if PLAIN_WRAPPER not in traits:
             generator.unknown.add("/description")  # depends on the version of Pydantic
-    return adapted(made, generator.unknown, traits)
+    return adapted(output, generator.unknown, traits)
 
 
 def _has_bytes(kind: Any) -> bool:
@@ -219,10 +224,10 @@ def _has_bytes(kind: Any) -> bool:
 def _without_input_request(kind: Any) -> Any:
     """A union without the branch that only requests more input."""
     arms = union_members(kind)
-    kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
-    if not kept or len(kept) == len(arms):
+    others = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
+    if not others or len(others) == len(arms):
         return kind
-    return kept[0] if len(kept) == 1 else UnionOf(kept)
+    return others[0] if len(others) == 1 else UnionOf(others)
 
 
 def _is_any_sequence(kind: Any) -> bool:
@@ -320,17 +325,17 @@ def derive(
             generator.unknown |= {pointer, "/required"}
         if entry.required:
             required.append(shown)
-    made: Schema = {"properties": properties, "type": "object"}
+    arguments: Schema = {"properties": properties, "type": "object"}
     if required:
-        made["required"] = required
+        arguments["required"] = required
     if is_fastmcp and CLOSED in traits:
-        made["additionalProperties"] = False
+        arguments["additionalProperties"] = False
     elif not is_fastmcp:
-        made["title"] = f"{exposed.name}Arguments"
+        arguments["title"] = f"{exposed.name}Arguments"
     description = docstring_of(function) or docstring_of(exposed)
     if is_fastmcp:
-        description = _describe(made, description, traits)
-    schema = generator.with_definitions(made)
+        description = _describe(arguments, description, traits)
+    schema = generator.with_definitions(arguments)
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, generator.unknown, traits)
     schema = generator.qualify_names(schema)

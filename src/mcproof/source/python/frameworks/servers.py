@@ -257,9 +257,9 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
     if isinstance(value, ExternalCall):
         if value.func.last in LIST_RESULTS:
             for argument in (*value.args, *value.kwargs.values()):
-                found = listed(argument)
-                if found[0] is not None:
-                    return found
+                values = listed(argument)
+                if values[0] is not None:
+                    return values
         return None, set()
     if isinstance(value, (SourceList, tuple, list)):
         return list(value), doubtful_positions(value)
@@ -371,9 +371,9 @@ def _item_of(kind: str, value: Any, given: dict[str, Any], call: Call) -> Regist
         given = {**value.attributes, **given}
     elif isinstance(value, Function):
         function = value
-        mark = value.attributes.get(FASTMCP_MARK)
-        if isinstance(mark, ExternalCall):
-            given = {**dict(zip(("name",), mark.args, strict=False)), **mark.kwargs, **given}
+        metadata = value.attributes.get(FASTMCP_MARK)
+        if isinstance(metadata, ExternalCall):
+            given = {**dict(zip(("name",), metadata.args, strict=False)), **metadata.kwargs, **given}
     elif isinstance(value, Class):
         own = value.attribute("__init__")
         if isinstance(own, Function):
@@ -403,7 +403,7 @@ def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
     """Make one server part of another: `server.mount(other, prefix)`."""
     args, kwargs = call.args, call.kwargs
     values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
-    inner = next((found for value in values if (found := server_of(value)) is not None), None)
+    inner = next((mounted for value in values if (mounted := server_of(value)) is not None), None)
     if inner is None:
         server.open_at.append(call)
         return
@@ -439,18 +439,18 @@ def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
     """Call an inherited class method of a framework's class."""
     for base in cls.external_bases():
         if name == "from_function" and base.package in PACKAGES:
-            made = External(f"{base.name}.{name}")
-            return ExternalCall(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+            external = External(f"{base.name}.{name}")
+            return ExternalCall(external, call.args, call.kwargs, call.node, call.module, complete=call.complete)
     return UNKNOWN
 
 
-def copied(made: ExternalCall, update: Any) -> ExternalCall:
+def copied(call: ExternalCall, update: Any) -> ExternalCall:
     """`tool.model_copy(update={…})`."""
     if update is None:
-        return made
+        return call
     is_known = isinstance(update, dict) and extent_of(update) is EXACT
-    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
-    return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+    kwargs = {**call.kwargs, **update} if is_known else call.kwargs
+    return ExternalCall(call.func, call.args, kwargs, call.node, call.module, complete=call.complete and is_known)
 
 
 def is_adk_tool(value: Any) -> bool:

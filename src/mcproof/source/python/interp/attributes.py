@@ -37,8 +37,8 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return (value.func if isinstance(value, ExternalCall) else value).name.rpartition(".")[0]
     if isinstance(value, External):
         return External(f"{value.name}.{name}")
-    if name == "__dict__" and (found := namespace_of(run, value)) is not UNKNOWN:
-        return found
+    if name == "__dict__" and (member := namespace_of(run, value)) is not UNKNOWN:
+        return member
     if isinstance(value, Instance):
         return _instance_attribute(run, value, name)
     if isinstance(value, Class):
@@ -46,8 +46,8 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
     if isinstance(value, EnumMember):
         if name in ("name", "value"):
             return getattr(value, name)
-        found = _class_attribute(run, value.cls, name)
-        return _bound(run, found, value, value.cls)
+        member = _class_attribute(run, value.cls, name)
+        return _bound(run, member, value, value.cls)
     if isinstance(value, Function):
         return _function_attribute(value, name)
     if isinstance(value, SuperOf):
@@ -56,9 +56,9 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return run.domain.attribute_of_call(value, name)
     if isinstance(value, (bindings.Parameter, bindings.Signature)):
         return bindings.attribute(run, value, name)
-    found = run.attribute_of(value, name)
-    if found is not MISSING:
-        return found
+    member = run.attribute_of(value, name)
+    if member is not MISSING:
+        return member
     return Method(value, name) if value is not None else UNKNOWN
 
 
@@ -70,9 +70,9 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
         return value.attributes[name]
     if name == "__class__":
         return value.cls
-    found = value.cls.attribute(name)
-    if found is not MISSING:
-        return _bound(run, found, value, value.cls)
+    member = value.cls.attribute(name)
+    if member is not MISSING:
+        return _bound(run, member, value, value.cls)
     if value.native is not None:
         return run.attribute_of(value.native, name)
     if any(name in ancestor.annotations for ancestor in value.cls.ancestry()):
@@ -80,14 +80,14 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
     return Method(value, name) if value.cls.external_bases() else UNKNOWN
 
 
-def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
+def _bound(run: Interpreter, member: Any, to: Any, cls: Class) -> Any:
     """A function as a method of an instance or class."""
-    if not isinstance(found, Function) or found.owner is None:
-        return found
-    if "staticmethod" in found.decorators:
-        return found
-    method = found.bound(cls if "classmethod" in found.decorators else to)
-    if "property" in found.decorators:
+    if not isinstance(member, Function) or member.owner is None:
+        return member
+    if "staticmethod" in member.decorators:
+        return member
+    method = member.bound(cls if "classmethod" in member.decorators else to)
+    if "property" in member.decorators:
         return run.call(method, Call([], {}))
     return method
 
@@ -99,14 +99,14 @@ def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
         return ast.get_docstring(value.node, clean=False)
     if name == "__members__" and is_enum(value):
         return SourceDict((member.name, member) for member in members_of(value))
-    found = value.attribute(name)
-    if found is MISSING:
+    inherited = value.attribute(name)
+    if inherited is MISSING:
         return Method(value, name)
-    if isinstance(found, Function):
-        return _bound(run, found, value, value) if "classmethod" in found.decorators else found
+    if isinstance(inherited, Function):
+        return _bound(run, inherited, value, value) if "classmethod" in inherited.decorators else inherited
     if is_enum(value) and not name.startswith("_"):
-        return next((member for member in members_of(value) if member.name == name), found)
-    return found
+        return next((member for member in members_of(value) if member.name == name), inherited)
+    return inherited
 
 
 def _function_attribute(value: Function, name: str) -> Any:
@@ -156,49 +156,49 @@ def namespace_of(run: Interpreter, value: Any) -> Any:
     if isinstance(value, Class):
         return run.names_of(value.body)
     if isinstance(value, Instance) and not value.is_either:
-        made = SourceDict(value.attributes)
-        made.doubtful |= value.doubtful
-        return made
+        names = SourceDict(value.attributes)
+        names.doubtful |= value.doubtful
+        return names
     return UNKNOWN
 
 
 def _all_names(run: Interpreter, value: Any) -> Any:
     """Every attribute of a value, inherited ones too, as a dictionary; UNKNOWN if they are unknown."""
-    made = namespace_of(run, value)
-    if isinstance(value, (Class, Instance)) and isinstance(made, SourceDict):
+    names = namespace_of(run, value)
+    if isinstance(value, (Class, Instance)) and isinstance(names, SourceDict):
         cls = value.cls if isinstance(value, Instance) else value
         for ancestor in cls.ancestry():
             for name in ancestor.body.names:
-                made.setdefault(name, MISSING)
-        made.mark_open(bool(cls.external_bases()))
-    return made
+                names.setdefault(name, MISSING)
+        names.mark_open(bool(cls.external_bases()))
+    return names
 
 
 def names_listed(run: Interpreter, call: Call) -> Any:
     """`dir(value)`."""
-    found = _all_names(run, call.args[0] if call.args else None)
-    return SourceList(sorted(name for name in found if isinstance(name, str))) if found is not UNKNOWN else UNKNOWN
+    names = _all_names(run, call.args[0] if call.args else None)
+    return SourceList(sorted(name for name in names if isinstance(name, str))) if names is not UNKNOWN else UNKNOWN
 
 
 def members(run: Interpreter, call: Call) -> Any:
     """`inspect.getmembers(value, predicate)`."""
     holder = call.args[0] if call.args else None
-    found = _all_names(run, holder)
-    if found is UNKNOWN or not call.complete:
+    names = _all_names(run, holder)
+    if names is UNKNOWN or not call.complete:
         return UNKNOWN
     predicate = call.args[1] if len(call.args) > 1 else call.kwargs.get("predicate")
-    made = SourceList()
-    made.extent = found.extent
-    for name in sorted(name for name in found if isinstance(name, str)):
+    pairs = SourceList()
+    pairs.extent = names.extent
+    for name in sorted(name for name in names if isinstance(name, str)):
         run.budget.step()
         value = run.resolve(attribute(run, holder, name))
-        known = True if predicate is None else truth(run.call(predicate, Call([value], {})))
-        if known is False:
+        is_selected = True if predicate is None else truth(run.call(predicate, Call([value], {})))
+        if is_selected is False:
             continue
-        if known is None or name in found.doubtful:
-            made.doubtful.add(len(made))
-        made.append((name, value))
-    return made
+        if is_selected is None or name in names.doubtful:
+            pairs.doubtful.add(len(pairs))
+        pairs.append((name, value))
+    return pairs
 
 
 def variables(run: Interpreter, call: Call) -> Any:

@@ -122,15 +122,15 @@ class Parameter:
         name = changes.get("name", self.name)
         if not isinstance(name, str):
             return None
-        made = Parameter(name, self.node, self.default, self.how, self.scope)
-        made.annotation = self.annotation
+        copy = Parameter(name, self.node, self.default, self.how, self.scope)
+        copy.annotation = self.annotation
         if "default" in changes:
-            made.default = _or_missing(changes["default"])
+            copy.default = _or_missing(changes["default"])
         if "annotation" in changes:
-            made.annotation = _or_missing(changes["annotation"])
+            copy.annotation = _or_missing(changes["annotation"])
         if "kind" in changes:
-            made.how = changes["kind"].last if isinstance(changes["kind"], External) else made.how
-        return made
+            copy.how = changes["kind"].last if isinstance(changes["kind"], External) else copy.how
+        return copy
 
 
 class Signature:
@@ -170,22 +170,22 @@ def written_parameters(function: Function) -> list[Parameter]:
     positional = len(spec.posonlyargs) + len(spec.args)
     kinds = ["POSITIONAL_ONLY"] * len(spec.posonlyargs) + ["POSITIONAL_OR_KEYWORD"] * len(spec.args)
     kinds += ["KEYWORD_ONLY"] * len(spec.kwonlyargs)
-    found = [
+    parameters = [
         Parameter(node.arg, node, default, kind, scope)
         for (node, default), kind in zip(exposed.parameters(), kinds, strict=True)
     ]
     if spec.vararg is not None:
-        found.insert(positional, Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
+        parameters.insert(positional, Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     if spec.kwarg is not None:
-        found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
+        parameters.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
     if positional and (function.bound_to is not None or exposed.bound_to is not None):
-        found = found[1:]
+        parameters = parameters[1:]
     if function.partial is None:
-        return found
+        return parameters
     args, kwargs = function.partial
     return [
         (given.name in kwargs and given.replace({"default": kwargs[given.name]})) or given
-        for given in found[len(args) :]
+        for given in parameters[len(args) :]
     ]
 
 
@@ -215,9 +215,9 @@ def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
     """`signature.parameters`, `parameter.default` and so on."""
     if isinstance(value, Signature):
         if name == "parameters":
-            found = SourceDict((parameter.name, parameter) for parameter in value.parameters)
-            found.doubtful |= value.doubtful
-            return found
+            by_name = SourceDict((parameter.name, parameter) for parameter in value.parameters)
+            by_name.doubtful |= value.doubtful
+            return by_name
         return Method(value, name) if name == "replace" else UNKNOWN
     if name == "name":
         return value.name

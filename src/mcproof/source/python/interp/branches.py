@@ -102,14 +102,14 @@ def joining_exits(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
 
 def merge_names(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
     """Join the names at the end of each alternative."""
-    made = dict(ends[0])
+    merged = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
-            if name not in made:  # code that reads it would fail on the other way, so that way was not taken
-                made[name] = value
-            elif made[name] is not value:
-                made[name] = join(run, made[name], value)
-    return made
+            if name not in merged:  # code that reads it would fail on the other way, so that way was not taken
+                merged[name] = value
+            elif merged[name] is not value:
+                merged[name] = join(run, merged[name], value)
+    return merged
 
 
 def _is_type(value: External) -> bool:
@@ -134,18 +134,18 @@ def join(
     if isinstance(left, list) and isinstance(right, list):
         if not _differ_in_dicts(left, right):
             return _join_lists(run, left, right)
-        made = SourceList(left, getattr(left, "module", None))
-        made.nodes = list(getattr(left, "nodes", ()))
-        made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
-        made.alternatives = _all_of(left, right)
+        merged = SourceList(left, getattr(left, "module", None))
+        merged.nodes = list(getattr(left, "nodes", ()))
+        merged.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
+        merged.alternatives = _all_of(left, right)
         for index, item in enumerate(right):
-            made[index] = join(run, made[index], item, {} if done is None else done, depth + 1)
-        return made
+            merged[index] = join(run, merged[index], item, {} if done is None else done, depth + 1)
+        return merged
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
-    found = _join_objects(run, left, right)
-    found = _join_objects(run, right, left) if found is MISSING else found
-    return UNKNOWN if found is MISSING else found
+    joined = _join_objects(run, left, right)
+    joined = _join_objects(run, right, left) if joined is MISSING else joined
+    return UNKNOWN if joined is MISSING else joined
 
 
 def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
@@ -160,10 +160,10 @@ def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
 def first_by_default(run: Interpreter, values: list[Any], decisive: bool) -> Any:
     """The value of `and` or `or`, the first of which is assumed, according to the defaults of the environment."""
     for value in values[:-1]:
-        known = truth(default_of(value))
-        if known is None:
+        is_true = truth(default_of(value))
+        if is_true is None:
             break
-        if known is decisive:
+        if is_true is decisive:
             return assumed(value)
     else:
         last = values[-1]
@@ -192,9 +192,9 @@ def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
     if isinstance(one, Instance) and isinstance(other, Instance):
         if one.cls is other.cls:
             return one
-        made = Instance(one.cls, one.node)  # it has the methods of the first, none of them certain
-        made.is_either = True
-        return made
+        joined = Instance(one.cls, one.node)  # it has the methods of the first, none of them certain
+        joined.is_either = True
+        return joined
     if other is UNKNOWN:
         return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
     if isinstance(other, type(one)):
@@ -214,29 +214,34 @@ def _join_dicts(
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
     run.budget.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
-    made = done[pair] = left.copy()
+    joined = done[pair] = left.copy()
     for key, value in right.items():
         ours = left.get(key, MISSING)
         if ours is MISSING:
-            made[key] = value
-            made.doubtful.add(key)
+            joined[key] = value
+            joined.doubtful.add(key)
             if key in right.origins:
-                made.origins[key] = right.origins[key]
+                joined.origins[key] = right.origins[key]
         elif ours is not value and not (type(ours) is str and ours == value):
-            made[key] = join(run, ours, value, done, depth + 1)
-    if len(made) > len(right):
-        made.doubtful |= left.keys() - right.keys()
-    made.doubtful |= right.doubtful
-    made.extent = max(left.extent, right.extent)
-    return made
+            joined[key] = join(run, ours, value, done, depth + 1)
+    if len(joined) > len(right):
+        joined.doubtful |= left.keys() - right.keys()
+    joined.doubtful |= right.doubtful
+    joined.extent = max(left.extent, right.extent)
+    return joined
 
 
 def either_function(first: Function) -> EitherFunction:
     """One of two functions, the first of which is known."""
-    made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
-    made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
-    made.attributes = {"__name__": UNKNOWN}
-    return made
+    either = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
+    either.bound_to, either.owner, either.wrapped, either.partial = (
+        first.bound_to,
+        first.owner,
+        first.wrapped,
+        first.partial,
+    )
+    either.attributes = {"__name__": UNKNOWN}
+    return either
 
 
 def _differ_in_dicts(left: list[Any], right: list[Any]) -> bool:
@@ -256,23 +261,23 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
         left, right = right, left
     is_same = left == right and all(type(item) is str for item in left)
     ours, theirs = ([], []) if is_same else [list(map(_identity, items)) for items in (left, right)]
-    made = SourceList(left, getattr(left, "module", None))
-    made.alternatives = _all_of(left, right)
-    made.nodes = list(getattr(left, "nodes", ()))
-    made.doubtful = doubtful_positions(left)
-    made.extent = max(extent_of(left), extent_of(right))
+    joined = SourceList(left, getattr(left, "module", None))
+    joined.alternatives = _all_of(left, right)
+    joined.nodes = list(getattr(left, "nodes", ()))
+    joined.doubtful = doubtful_positions(left)
+    joined.extent = max(extent_of(left), extent_of(right))
     if ours == theirs:
-        made.doubtful |= doubtful_positions(right)
-        return made
+        joined.doubtful |= doubtful_positions(right)
+        return joined
     unsure = doubtful_positions(right)
     sure = {identity for index, identity in enumerate(theirs) if index not in unsure}
-    known = set(ours)
-    made.extend(item for item, identity in zip(right, theirs, strict=True) if identity not in known)
-    made.doubtful |= {index for index, identity in enumerate(ours) if identity not in sure} | set(
-        range(len(left), len(made))
+    identities = set(ours)
+    joined.extend(item for item, identity in zip(right, theirs, strict=True) if identity not in identities)
+    joined.doubtful |= {index for index, identity in enumerate(ours) if identity not in sure} | set(
+        range(len(left), len(joined))
     )
-    made.extent = max(made.extent, BOUNDED)
-    return made
+    joined.extent = max(joined.extent, BOUNDED)
+    return joined
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:

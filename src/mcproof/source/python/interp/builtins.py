@@ -60,60 +60,60 @@ def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _as_list(value: Any = ()) -> Any:
     items = items_of(value)
     if items is None:
-        made = SourceList()
-        made.mark_open()
-        return made
+        listed = SourceList()
+        listed.mark_open()
+        return listed
     return SourceList(items).inherit_doubt(value, doubtful_positions(value))
 
 
 def _as_set(value: Any = ()) -> Any:
     """A set as a list without duplicate strings and numbers."""
-    made = _as_list(value)
-    made.unordered = True
+    members = _as_list(value)
+    members.unordered = True
     # What cannot be compared may be equal, so nothing is dropped from a set of such values.
-    plain = [item for item in made if isinstance(item, (str, int, float))]
-    if len(plain) != len(made) or len(set(plain)) == len(plain):
-        return made
-    once = SourceList(dict.fromkeys(made))
-    once.extent, once.unordered = made.extent, True
-    once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
-        once.index(item) for at, item in enumerate(made) if at not in made.doubtful
+    comparable = [item for item in members if isinstance(item, (str, int, float))]
+    if len(comparable) != len(members) or len(set(comparable)) == len(comparable):
+        return members
+    once = SourceList(dict.fromkeys(members))
+    once.extent, once.unordered = members.extent, True
+    once.doubtful = {once.index(members[at]) for at in members.doubtful} - {
+        once.index(item) for at, item in enumerate(members) if at not in members.doubtful
     }
     return once
 
 
 def _as_tuple(value: Any = ()) -> Any:
-    made = _as_list(value)
-    return tuple(made) if is_certain(made) else made or UNKNOWN
+    members = _as_list(value)
+    return tuple(members) if is_certain(members) else members or UNKNOWN
 
 
 def _as_dict(*args: Any, **kwargs: Any) -> Any:
-    made = SourceDict()
+    members = SourceDict()
     for value in args:
         if isinstance(value, dict):
-            made.merge(value)
+            members.merge(value)
         else:
             items = items_of(value)
             pairs = [item for item in items or () if isinstance(item, tuple) and len(item) == 2]
-            made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
+            members.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
             # Left out, not guessed: an open dictionary says that there may be more keys.
-            made.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
+            members.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
             if doubtful_positions(value):
-                made.doubtful |= set(made)
-    made.merge(kwargs)
-    return made
+                members.doubtful |= set(members)
+    members.merge(kwargs)
+    return members
 
 
 def _from_keys(keys: Any, value: Any = None) -> Any:
     items, doubtful = _as_list(keys), doubtful_positions(keys)
-    made = SourceDict()
-    made.mark_open(items.extent is not EXACT or not all(isinstance(key, (str, int)) for key in items))
+    members = SourceDict()
+    members.mark_open(items.extent is not EXACT or not all(isinstance(key, (str, int)) for key in items))
     sure = {key for index, key in enumerate(items) if index not in doubtful and isinstance(key, (str, int))}
     for key in items:
         if isinstance(key, (str, int)):
-            made.setdefault(key, value)
-    made.doubtful = set(made) - sure
-    return made
+            members.setdefault(key, value)
+    members.doubtful = set(members) - sure
+    return members
 
 
 def _changed(value: Any, change: Any) -> Any:
@@ -121,8 +121,8 @@ def _changed(value: Any, change: Any) -> Any:
     items = items_of(value)
     if items is None:
         return UNKNOWN
-    made = SourceList(change(items))
-    return made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
+    changed = SourceList(change(items))
+    return changed.inherit_doubt(value, range(len(changed)) if doubtful_positions(value) else ())
 
 
 def _length(value: Any) -> Any:
@@ -137,10 +137,10 @@ def _zip(*values: Any, **_: Any) -> Any:
     if any(items is None for items in lists):
         return UNKNOWN
     # `strict=False`, as in the source: what is longer is cut off there, too.
-    made = SourceList(zip(*(items or [] for items in lists), strict=False))
+    tuples = SourceList(zip(*(items or [] for items in lists), strict=False))
     for value in values:
-        made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
-    return made
+        tuples.inherit_doubt(value, range(len(tuples)) if doubtful_positions(value) else ())
+    return tuples
 
 
 def _text(value: Any = "") -> Any:
@@ -149,8 +149,8 @@ def _text(value: Any = "") -> Any:
 
 
 def _truth(value: Any = False) -> Any:
-    known = truth(value)
-    return UNKNOWN if known is None else known
+    is_true = truth(value)
+    return UNKNOWN if is_true is None else is_true
 
 
 def _number(kind: Any) -> Any:
@@ -173,11 +173,11 @@ def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
         doubtful = doubtful_positions(value)
-        known = [truth(item) for item in items or ()]
+        outcomes = [truth(item) for item in items or ()]
         # One certain item decides, whatever is unknown about the others.
-        if any(outcome is decisive for index, outcome in enumerate(known) if index not in doubtful):
+        if any(outcome is decisive for index, outcome in enumerate(outcomes) if index not in doubtful):
             return decisive
-        is_unsure = None in known or decisive in known or extent_of(value) is not EXACT
+        is_unsure = None in outcomes or decisive in outcomes or extent_of(value) is not EXACT
         return UNKNOWN if items is None or is_unsure else not decisive
 
     return apply
@@ -215,9 +215,9 @@ def _dumps(value: Any, **options: Any) -> Any:
 
 def _shallow(value: Any) -> Any:
     if isinstance(value, SourceList):
-        made = SourceList(value, value.module)
-        made.nodes = list(value.nodes)
-        return made.inherit_doubt(value, value.doubtful)
+        copy = SourceList(value, value.module)
+        copy.nodes = list(value.nodes)
+        return copy.inherit_doubt(value, value.doubtful)
     return value.copy() if isinstance(value, dict) else value
 
 
@@ -229,10 +229,10 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     # A value may contain itself, or the same part a thousand times.
     if depth > 40 or id(value) in done or len(done) > MOST_VALUES_KNOWN:
         return done.get(id(value), UNKNOWN)
-    made = done[id(value)] = _shallow(value)
-    for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
-        made[key] = _copied(item, depth + 1, done)
-    return made
+    copy = done[id(value)] = _shallow(value)
+    for key, item in list(copy.items() if isinstance(copy, dict) else enumerate(copy)):
+        copy[key] = _copied(item, depth + 1, done)
+    return copy
 
 
 BUILTINS: dict[str, Any] = {
@@ -352,7 +352,7 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
         for _, field, spec, _ in Formatter().parse(text):
             # A field may read attributes, and through them all that Python has loaded.
-            if "{" in (spec or "") or any(mark in (field or "") for mark in ".["):
+            if "{" in (spec or "") or any(sign in (field or "") for sign in ".["):
                 return UNKNOWN
         return text.format(*args, **kwargs)
     except Exception:
@@ -362,10 +362,10 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     complete = extent_of(value) is EXACT
     if name in ("items", "keys", "values"):
-        made = SourceList(getattr(value, name)())
-        made.mark_open(not complete)
-        made.doubtful = doubtful_positions(value)
-        return made
+        listing = SourceList(getattr(value, name)())
+        listing.mark_open(not complete)
+        listing.doubtful = doubtful_positions(value)
+        return listing
     if name in ("get", "pop", "setdefault") and args:
         key = unwrapped(args[0])
         if not isinstance(key, (*PLAIN, tuple)):
@@ -396,16 +396,16 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
 
 def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
     """The value of a key, joined with the default if the key is doubtful."""
-    found = value[key]
+    member = value[key]
     if isinstance(value, SourceDict) and key in value.doubtful:
         # Both are possible: the value if the key is there, else the default.
-        found = join(run, found, default)
+        member = join(run, member, default)
         if name != "get":
             value.doubtful.discard(key)
-            value[key] = found
+            value[key] = member
     if name == "pop":
         del value[key]
-    return found
+    return member
 
 
 _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
@@ -441,9 +441,11 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name == "pop" and value and not args:
         return value.pop()
     elif name in ("remove", "discard") and args:
-        found = next((index for index, item in enumerate(value) if args[0] is item or _are_equal(args[0], item)), None)
-        if found is not None:
-            del value[found]
+        position = next(
+            (index for index, item in enumerate(value) if args[0] is item or _are_equal(args[0], item)), None
+        )
+        if position is not None:
+            del value[position]
     elif name in ("union", "intersection", "difference"):
         return set_algebra(value, name, args)
     else:

@@ -77,11 +77,11 @@ def call_function(run: Interpreter, function: Function, call: Call) -> Any:
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
     # without earlier results, functions that call each other several times take exponential time
     key = _memo_key(function, call)
-    known = run.functions.results.get(key) if key is not None else None
+    earlier = run.functions.results.get(key) if key is not None else None
     before = _state(run, function)
     is_uncertain = UNKNOWN in call.given()
-    if known is not None and (known.state == before or (known.value is UNKNOWN and is_uncertain)):
-        return known.value
+    if earlier is not None and (earlier.state == before or (earlier.value is UNKNOWN and is_uncertain)):
+        return earlier.value
     # most of a project registers nothing: it is only followed for the values that registrations get from it
     is_harmless = run.modules.has_no_effects(function.module)
     if is_harmless and not any(_may_have_effects(run, argument) for argument in call.given()):
@@ -223,9 +223,9 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
     if spec.vararg is not None:
         names[spec.vararg.arg] = tuple(args[positional:]) if call.complete else UNKNOWN
     if spec.kwarg is not None:
-        made = SourceDict(rest)
-        made.mark_open(not call.complete)
-        names[spec.kwarg.arg] = made
+        extra = SourceDict(rest)
+        extra.mark_open(not call.complete)
+        names[spec.kwarg.arg] = extra
 
 
 def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
@@ -239,8 +239,8 @@ def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Fu
         kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
     elif isinstance(annotation, (ast.Name, ast.Attribute)):
         kind = run.resolve(evaluate(run, annotation, function.scope))
-    made = run.domain.instance_of_annotation(kind)
-    return value if made is UNKNOWN else made
+    instance = run.domain.instance_of_annotation(kind)
+    return value if instance is UNKNOWN else instance
 
 
 _DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.UserDict"))
@@ -252,38 +252,38 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     if is_enum(cls):
         wanted = unwrapped(call.args[0]) if call.args else UNKNOWN
         return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
-    made = Instance(cls, call.node)
-    made.doubt = run.doubt
-    run.instances.setdefault(id(cls), made)  # methods that nothing calls are followed on the first instance
-    made.native = run.domain.native_part(cls, call)
+    instance = Instance(cls, call.node)
+    instance.doubt = run.doubt
+    run.instances.setdefault(id(cls), instance)  # methods that nothing calls are followed on the first instance
+    instance.native = run.domain.native_part(cls, call)
     kinds = {base.name for base in cls.external_bases()}
     if not _DICTS.isdisjoint(kinds):
-        made.attributes[CONTENTS] = SourceDict()
+        instance.attributes[CONTENTS] = SourceDict()
     elif not _LISTS.isdisjoint(kinds):
-        made.attributes[CONTENTS] = SourceList()
+        instance.attributes[CONTENTS] = SourceList()
     own = cls.attribute("__init__")
     if isinstance(own, Function):
-        call_function(run, own.bound(made), call)
-    elif made.native is None:
-        set_fields(run, made, call)
+        call_function(run, own.bound(instance), call)
+    elif instance.native is None:
+        set_fields(run, instance, call)
         after = cls.attribute("__post_init__")
         if isinstance(after, Function):
-            call_function(run, after.bound(made), Call([], {}))
-    made.doubt = 0
-    return made
+            call_function(run, after.bound(instance), Call([], {}))
+    instance.doubt = 0
+    return instance
 
 
-def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
+def set_fields(run: Interpreter, instance: Instance, call: Call) -> None:
     """Set the fields of a model, a dataclass or a named tuple from arguments and defaults."""
-    fields = [name for ancestor in reversed(made.cls.ancestry()) for name in ancestor.annotations]
+    fields = [name for ancestor in reversed(instance.cls.ancestry()) for name in ancestor.annotations]
     for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
-        made.attributes[name] = value
-    made.attributes.update(call.kwargs)
-    reads_environment = any(base.last in run.domain.environment_bases for base in made.cls.external_bases())
+        instance.attributes[name] = value
+    instance.attributes.update(call.kwargs)
+    reads_environment = any(base.last in run.domain.environment_bases for base in instance.cls.external_bases())
     for name in fields:
-        if name in made.attributes:
+        if name in instance.attributes:
             continue
-        default = made.cls.attribute(name)
+        default = instance.cls.attribute(name)
         if isinstance(default, ExternalCall) and (
             default.func.last == "field" or default.func.last in run.domain.field_functions
         ):
@@ -292,9 +292,9 @@ def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
                 default = run.call(factory, Call([], {}))
             else:
                 default = default.argument(0, "default", UNKNOWN)
-        made.attributes[name] = UNKNOWN if default is MISSING else default
+        instance.attributes[name] = UNKNOWN if default is MISSING else default
         if reads_environment and isinstance(default, PLAIN):
-            made.attributes[name] = assumed(default)
+            instance.attributes[name] = assumed(default)
 
 
 def call_super(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
@@ -338,10 +338,10 @@ def _call_of_result(run: Interpreter, func: ExternalCall, call: Call) -> Any:
     """A call of the result of an external call, usually a decorator."""
     args, kwargs = call.args, call.kwargs
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
-        made = args[0].copy()
-        made.attributes = dict(args[0].attributes)
-        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
-        return made
+        copy = args[0].copy()
+        copy.attributes = dict(args[0].attributes)
+        copy.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
+        return copy
     if func.func.name == "collections.namedtuple" and call.complete:
         return _named_tuple(func, call)
     if func.func.name == "functools.partial" and func.args:
@@ -369,9 +369,9 @@ def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, sc
         if named in ("builtins.staticmethod", "builtins.classmethod", "builtins.property") or named.endswith(
             ("cached_property", "abstractproperty")
         ):
-            made = function.copy()
-            made.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
-            return made
+            decorated = function.copy()
+            decorated.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
+            return decorated
         if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
             return run.resolve(scope.names.get(function.name, function))
     if isinstance(decorator, External):
@@ -379,12 +379,12 @@ def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, sc
         return function if outcome is UNKNOWN else outcome
     if decorator is UNKNOWN:  # most decorators return the function or a wrapper with its signature
         return function
-    made = run.call(decorator, Call([function], {}, node if isinstance(node, ast.Call) else None, scope))
-    if isinstance(made, Function) and isinstance(function, Function) and made is not function:
-        made.owner = made.owner or function.owner
-        return made
-    is_something = isinstance(made, (Function, Class, Instance, ExternalCall)) or run.domain.owns(made)
-    return made if is_something else function
+    decorated = run.call(decorator, Call([function], {}, node if isinstance(node, ast.Call) else None, scope))
+    if isinstance(decorated, Function) and isinstance(function, Function) and decorated is not function:
+        decorated.owner = decorated.owner or function.owner
+        return decorated
+    is_something = isinstance(decorated, (Function, Class, Instance, ExternalCall)) or run.domain.owns(decorated)
+    return decorated if is_something else function
 
 
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
@@ -506,5 +506,5 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     value = builtins.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value
-    made = ExternalCall(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)
-    return run.domain.external_call(made)
+    external = ExternalCall(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+    return run.domain.external_call(external)

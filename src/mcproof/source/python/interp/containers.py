@@ -94,11 +94,11 @@ class SourceDict(dict[Any, Any]):
             self.extent = OPEN
 
     def copy(self) -> SourceDict:
-        made = SourceDict(self, self.module)
-        made.origins = dict(self.origins)
-        made.extent = self.extent
-        made.doubtful = set(self.doubtful)
-        return made
+        copy = SourceDict(self, self.module)
+        copy.origins = dict(self.origins)
+        copy.extent = self.extent
+        copy.doubtful = set(self.doubtful)
+        return copy
 
     def merge(self, other: dict[Any, Any]) -> None:
         """Update it with another dictionary, including its uncertainty."""
@@ -266,14 +266,14 @@ def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]
 def distinct_members(cls: Class) -> list[EnumMember]:
     """The members in an iteration, which skips aliases."""
     seen: set[Any] = set()
-    found = []
+    distinct = []
     for member in members_of(cls):
         is_plain = isinstance(member.value, (str, int, float))
         if not is_plain or member.value not in seen:
-            found.append(member)
+            distinct.append(member)
         if is_plain:
             seen.add(member.value)
-    return found
+    return distinct
 
 
 MOST_VALUES_KNOWN = 20_000

@@ -137,42 +137,42 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
 
 
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
-    made = SourceList(module=scope.module)
+    literal = SourceList(module=scope.module)
     nodes: list[ast.AST] = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
             value = run.resolve(evaluate(run, element.value, scope))
             items = items_of(value)
-            made.inherit_doubt(value, (len(made) + index for index in doubtful_positions(value)))
-            made.extend(items or ())
+            literal.inherit_doubt(value, (len(literal) + index for index in doubtful_positions(value)))
+            literal.extend(items or ())
             nodes.extend([element] * len(items or ()))
-            made.mark_open(items is None)
+            literal.mark_open(items is None)
         else:
-            made.append(run.resolve(evaluate(run, element, scope)))
+            literal.append(run.resolve(evaluate(run, element, scope)))
             nodes.append(element)
-    made.nodes = nodes
-    made.unordered = made.unordered or isinstance(node, ast.Set)
-    return tuple(made) if isinstance(node, ast.Tuple) and is_certain(made) else made
+    literal.nodes = nodes
+    literal.unordered = literal.unordered or isinstance(node, ast.Set)
+    return tuple(literal) if isinstance(node, ast.Tuple) and is_certain(literal) else literal
 
 
 def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
-    made = SourceDict(module=scope.module)
+    members = SourceDict(module=scope.module)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         value = run.resolve(evaluate(run, value_node, scope))
         if key_node is None:
             if isinstance(value, dict):
-                made.merge(value)
+                members.merge(value)
             else:
-                made.mark_open()
+                members.mark_open()
             continue
         key = unwrapped(run.resolve(evaluate(run, key_node, scope)))
         if isinstance(key, (str, int, float, bool, bytes, tuple, External, Class, type(None))):
-            made[key] = value
-            made.origins[key] = (scope.module, key_node, value_node)
+            members[key] = value
+            members.origins[key] = (scope.module, key_node, value_node)
         else:
-            made.mark_open()
-    run.origins.note(made, node, scope.module)
-    return made
+            members.mark_open()
+    run.origins.note(members, node, scope.module)
+    return members
 
 
 def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
@@ -192,9 +192,9 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
         if text is None or length > LONGEST:
             return UNKNOWN
         parts.append(text)
-    made = "".join(parts)
-    run.origins.note(made, node, scope.module)
-    return Assumed(made) if is_assumed else made
+    whole = "".join(parts)
+    run.origins.note(whole, node, scope.module)
+    return Assumed(whole) if is_assumed else whole
 
 
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
@@ -226,10 +226,10 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     value: Any = UNKNOWN
     for index, operand in enumerate(node.values):
         value = run.resolve(evaluate(run, operand, scope))
-        known = truth(value)
-        if known is decisive:
+        is_true = truth(value)
+        if is_true is decisive:
             return value
-        if known is None:
+        if is_true is None:
             with run.in_doubt():
                 rest = [run.resolve(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
             if isinstance(value, Assumed):
@@ -245,8 +245,8 @@ def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
 
 def _negated(operator: ast.unaryop, value: Any) -> Any:
     if isinstance(operator, ast.Not):
-        known = truth(value)
-        return UNKNOWN if known is None else not known
+        is_true = truth(value)
+        return UNKNOWN if is_true is None else not is_true
     if not isinstance(value, (int, float)):
         return UNKNOWN
     if isinstance(operator, ast.USub):
@@ -267,9 +267,9 @@ def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
 
 def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
     test = run.resolve(evaluate(run, node.test, scope))
-    known = truth(test)
-    if known is not None:
-        return evaluate(run, node.body if known else node.orelse, scope)
+    is_true = truth(test)
+    if is_true is not None:
+        return evaluate(run, node.body if is_true else node.orelse, scope)
     with run.in_doubt():
         body, orelse = run.resolve(evaluate(run, node.body, scope)), run.resolve(evaluate(run, node.orelse, scope))
     joined = join(run, body, orelse)
@@ -347,7 +347,7 @@ def _iterations(
     generators: list[ast.comprehension],
     index: int,
     scope: Scope,
-    made: SourceList,
+    results: SourceList,
 ) -> Iterator[bool]:
     """Bind the names of a comprehension for each iteration; yield whether the iteration is certain.
 
@@ -360,22 +360,22 @@ def _iterations(
     iterated = run.resolve(evaluate(run, generator.iter, scope))
     items = items_of(iterated)
     if items is None or len(items) > LONGEST_LOOP or extent_of(iterated) is OPEN:
-        made.mark_open()  # one iteration with an unknown item still shows what the elements look like
+        results.mark_open()  # one iteration with an unknown item still shows what the elements look like
     iterated_in_doubt = doubtful_positions(iterated)
-    made.unordered = made.unordered or is_unordered(iterated)
+    results.unordered = results.unordered or is_unordered(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
         run.budget.step()
         run.assign(generator.target, item, scope)
-        known = [truth(run.resolve(evaluate(run, test, scope))) for test in generator.ifs]
-        if any(outcome is False for outcome in known):
+        conditions = [truth(run.resolve(evaluate(run, test, scope))) for test in generator.ifs]
+        if any(outcome is False for outcome in conditions):
             continue
-        sure = certain and all(known)
+        sure = certain and all(conditions)
         if sure:
-            yield from _iterations(run, generators, index + 1, scope, made)
+            yield from _iterations(run, generators, index + 1, scope, results)
             continue
         with run.in_doubt():
-            for _ in _iterations(run, generators, index + 1, scope, made):
+            for _ in _iterations(run, generators, index + 1, scope, results):
                 yield False
 
 

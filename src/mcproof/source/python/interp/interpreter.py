@@ -96,7 +96,7 @@ class Domain(Protocol):
     def call(self, func: Any, args: list[Any]) -> Any:
         """A call of a value of the domain, or of the result of an external call."""
 
-    def external_call(self, made: ExternalCall) -> Any:
+    def external_call(self, call: ExternalCall) -> Any:
         """A call of an external function or class; `made` itself if it has no special meaning."""
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
@@ -297,9 +297,9 @@ class Interpreter:
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
             self.origins.by_id[id(text)] = text, node.body[0], scope.module
-        made = Function(node, scope, defaults, kw_defaults)
-        made.doubt = self.doubt
-        return made
+        function = Function(node, scope, defaults, kw_defaults)
+        function.doubt = self.doubt
+        return function
 
     def call(self, func: Any, call: Call) -> Any:
         """Call a value; return the result."""

@@ -163,16 +163,16 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
     holder, name = call.args[:2]
-    found = run.resolve(attribute(run, holder, name))
+    member = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
-        return found
+        return member
     if _lacks_mark(run, holder, name):
         return call.args[2]
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
-        if not has_it and (found is UNKNOWN or isinstance(found, Method)):
+        if not has_it and (member is UNKNOWN or isinstance(member, Method)):
             return call.args[2]
-    return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+    return join(run, member, call.args[2]) if _is_doubtful(holder, name) else member
 
 
 def _lacks_mark(run: Interpreter, holder: Any, name: str) -> bool:
@@ -229,44 +229,44 @@ def _sorted(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
-    made = SourceList(items if in_order is None else in_order)
-    made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
-    made.unordered = in_order is None
-    return made
+    result = SourceList(items if in_order is None else in_order)
+    result.inherit_doubt(value, range(len(result)) if doubtful_positions(value) else ())
+    result.unordered = in_order is None
+    return result
 
 
 def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = SourceList(run.call(call.args[0], Call([item], {})) for item in items[:LONGEST_LOOP])
-    made.mark_open(len(items) > LONGEST_LOOP)
-    return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
+    results = SourceList(run.call(call.args[0], Call([item], {})) for item in items[:LONGEST_LOOP])
+    results.mark_open(len(items) > LONGEST_LOOP)
+    return results.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    kept = []
+    passing = []
     for item in items[:LONGEST_LOOP]:
-        known = truth(item if call.args[0] is None else run.call(call.args[0], Call([item], {})))
-        if known is None:
+        is_true = truth(item if call.args[0] is None else run.call(call.args[0], Call([item], {})))
+        if is_true is None:
             return UNKNOWN
-        if known:
-            kept.append(item)
-    made = SourceList(kept)
-    made.mark_open(len(items) > LONGEST_LOOP)
-    return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+        if is_true:
+            passing.append(item)
+    result = SourceList(passing)
+    result.mark_open(len(items) > LONGEST_LOOP)
+    return result.inherit_doubt(call.args[1], range(len(result)) if doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
     if not call.args or not isinstance(call.args[0], Function):
         return ExternalCall(External("functools.partial"), call.args, call.kwargs)
-    made = call.args[0].copy()
-    before = made.partial or ([], {})
-    made.partial = ([*before[0], *call.args[1:]], {**before[1], **call.kwargs})
-    return made
+    copy = call.args[0].copy()
+    before = copy.partial or ([], {})
+    copy.partial = ([*before[0], *call.args[1:]], {**before[1], **call.kwargs})
+    return copy
 
 
 def _import_module(run: Interpreter, call: Call) -> Any:
@@ -287,8 +287,8 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     if len(call.args) != 2:
         return UNKNOWN
     value, kinds = call.args[0], call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
-    known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
-    types = [known[kind.last] for kind in kinds if isinstance(kind, External) and kind.last in known]
+    classes = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
+    types = [classes[kind.last] for kind in kinds if isinstance(kind, External) and kind.last in classes]
     if len(types) == len(kinds) and isinstance(value, (*_PLAIN, Function)):
         return isinstance(value, tuple(types))
     if isinstance(value, Instance) and any(kind in value.cls.ancestry() for kind in kinds if isinstance(kind, Class)):
@@ -321,12 +321,12 @@ def _is_method(value: Any) -> Any:
 
 
 def _defaultdict(_: Interpreter, call: Call) -> Any:
-    made = SourceDict(call.kwargs)
+    members = SourceDict(call.kwargs)
     if len(call.args) > 1 and isinstance(call.args[1], dict):
-        made.merge(call.args[1])
-    made.mark_open(not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict)))
-    made.factory = call.args[0] if call.args else None
-    return made
+        members.merge(call.args[1])
+    members.mark_open(not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict)))
+    members.factory = call.args[0] if call.args else None
+    return members
 
 
 def _replace(run: Interpreter, call: Call) -> Any:
@@ -334,22 +334,22 @@ def _replace(run: Interpreter, call: Call) -> Any:
     first = call.args[0] if call.args else None
     if not isinstance(first, Instance) or not call.complete:
         return UNKNOWN
-    made = Instance(first.cls, first.node)
-    made.attributes, made.native = {**first.attributes, **call.kwargs}, first.native
-    made.doubtful = first.doubtful - set(call.kwargs)
-    after = made.cls.attribute("__post_init__")
+    replaced = Instance(first.cls, first.node)
+    replaced.attributes, replaced.native = {**first.attributes, **call.kwargs}, first.native
+    replaced.doubtful = first.doubtful - set(call.kwargs)
+    after = replaced.cls.attribute("__post_init__")
     if isinstance(after, Function):
-        run.call(after.bound(made), Call([], {}))
-    return made
+        run.call(after.bound(replaced), Call([], {}))
+    return replaced
 
 
 def _iter(value: Any) -> Any:
     items = items_of(value)
     if items is None:
         return UNKNOWN
-    made = SourceList(items).inherit_doubt(value, doubtful_positions(value))
-    made.is_iterator = True
-    return made
+    copy = SourceList(items).inherit_doubt(value, doubtful_positions(value))
+    copy.is_iterator = True
+    return copy
 
 
 def _next(run: Interpreter, call: Call) -> Any:
@@ -385,8 +385,8 @@ def _environment(run: Interpreter, call: Call) -> Any:
     value = assumed(default) if call.complete else UNKNOWN
     if value is not UNKNOWN:
         return value
-    made = ExternalCall(External("os.environ.get"), call.args, call.kwargs, call.node, call.module)
-    return run.domain.external_call(made)
+    external = ExternalCall(External("os.environ.get"), call.args, call.kwargs, call.node, call.module)
+    return run.domain.external_call(external)
 
 
 def _getdoc(run: Interpreter, call: Call) -> Any:

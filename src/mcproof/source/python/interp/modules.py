@@ -174,24 +174,24 @@ class Modules:
 
     def candidates(self) -> list[str]:
         """The absolute paths of files that may have effects."""
-        found = [path for path in self.files if (data := self.data(path)) is not None and self._is_relevant(data, path)]
-        self.stems = {stem_of(path) for path in found}
-        self._candidates = frozenset(found)
-        return found
+        paths = [path for path in self.files if (data := self.data(path)) is not None and self._is_relevant(data, path)]
+        self.stems = {stem_of(path) for path in paths}
+        self._candidates = frozenset(paths)
+        return paths
 
     def importers(self, candidates: list[str]) -> list[str]:
         """Other files that import a candidate, such as an entry point."""
-        known = set(candidates)
+        searched = set(candidates)
         stems = {stem.encode() for stem in self.stems}
-        found = []
+        importing = []
         # words are searched before trees are made: docs/decisions/0023-text-before-trees.md
         for path in self.files:
-            data = self.data(path) if path not in known else None
+            data = self.data(path) if path not in searched else None
             if data is None or self._candidates.isdisjoint(self._imports(path, data, stems)) or is_test(path, data):
                 continue
-            found.append(path)
-        self._relevant = known.union(found)
-        return found
+            importing.append(path)
+        self._relevant = searched.union(importing)
+        return importing
 
     def mentions(self, name: str, besides: Module) -> bool:
         """Whether another file of the project contains this name as a word."""

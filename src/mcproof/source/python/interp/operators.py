@@ -83,8 +83,8 @@ def _shown_by(own: Function, member: EnumMember) -> Any:
         returned = returned.args[0] if len(returned.args) == 1 else None
     if not isinstance(returned, ast.Attribute) or not isinstance(returned.value, ast.Name):
         return UNKNOWN
-    found = {"value": member.value, "_value_": member.value, "name": member.name}.get(returned.attr, UNKNOWN)
-    return str(found) if isinstance(found, (str, int)) else UNKNOWN
+    shown = {"value": member.value, "_value_": member.value, "name": member.name}.get(returned.attr, UNKNOWN)
+    return str(shown) if isinstance(shown, (str, int)) else UNKNOWN
 
 
 def percent_format(text: str, value: Any) -> Any:
@@ -229,9 +229,9 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
         return percent_format(left, right)
     right = unwrapped(right)
     if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
-        made = left.copy() if isinstance(left, SourceDict) else SourceDict(left)
-        made.merge(right)
-        return made
+        merged = left.copy() if isinstance(left, SourceDict) else SourceDict(left)
+        merged.merge(right)
+        return merged
     if isinstance(left, list) and isinstance(right, (list, tuple)) and isinstance(op, ast.Add):
         return _concatenated(left, right)
     if isinstance(left, list) and isinstance(right, list) and isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub)):
@@ -272,14 +272,14 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
 
 
 def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> SourceList:
-    made = SourceList(left[:MOST_ITEMS])
-    made.extend(right[: MOST_ITEMS - len(made)])
-    made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
-    made.module = getattr(left, "module", None)
+    joined = SourceList(left[:MOST_ITEMS])
+    joined.extend(right[: MOST_ITEMS - len(joined)])
+    joined.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
+    joined.module = getattr(left, "module", None)
     too_long = len(left) + len(right) > MOST_ITEMS
-    made.mark_open(too_long)
-    made.inherit_doubt(left, doubtful_positions(left))
-    return made.inherit_doubt(right, (len(left) + index for index in doubtful_positions(right)))
+    joined.mark_open(too_long)
+    joined.inherit_doubt(left, doubtful_positions(left))
+    return joined.inherit_doubt(right, (len(left) + index for index in doubtful_positions(right)))
 
 
 def comparison(left: Any, op: ast.cmpop, right: Any) -> Any:
@@ -394,12 +394,12 @@ def slice_of(value: Any, bounds: list[Any]) -> Any:
 
 def _part_of(value: list[Any], items: Iterable[Any]) -> SourceList:
     """Some items of a list; doubtful if the list itself is uncertain."""
-    made = SourceList(items)
-    made.inherit_doubt(value, ())
+    part = SourceList(items)
+    part.inherit_doubt(value, ())
     if not is_certain(value):
-        made.mark_open()
-        made.doubt_all()
-    return made
+        part.mark_open()
+        part.doubt_all()
+    return part
 
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
@@ -411,12 +411,12 @@ def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     if not all(isinstance(item, PLAIN) for item in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
-        made = SourceList(dict.fromkeys((*value, *theirs)))
+        result = SourceList(dict.fromkeys((*value, *theirs)))
     else:
         those = set(theirs)
-        made = SourceList(item for item in value if (item in those) is (name == "intersection"))
+        result = SourceList(item for item in value if (item in those) is (name == "intersection"))
     if any(map(has_doubt, (value, *args))):
-        made.mark_open()
-        made.doubt_all()
-    made.unordered = True
-    return made
+        result.mark_open()
+        result.doubt_all()
+    result.unordered = True
+    return result

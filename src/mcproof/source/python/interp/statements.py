@@ -83,11 +83,11 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
         run.block(node.body, scope)  # annotations use what it imports
         return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
     test = run.resolve(evaluate(run, node.test, scope))
-    known = truth(test)
-    if known is None:
+    is_true = truth(test)
+    if is_true is None:
         likely = (0 if test.default else 1) if isinstance(test, Assumed) else None
         return follow_branches(run, [node.body, node.orelse], scope, likely)
-    return run.block(node.body if known else node.orelse, scope)
+    return run.block(node.body if is_true else node.orelse, scope)
 
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
@@ -127,17 +127,17 @@ def _iterations(run: Interpreter, node: Any, items: list[Any], doubtful: set[int
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     effects = run.domain.effects
     for _ in range(LONGEST_LOOP):
-        known = truth(run.resolve(evaluate(run, node.test, scope)))
-        if known is False:
+        is_true = truth(run.resolve(evaluate(run, node.test, scope)))
+        if is_true is False:
             return run.block(node.orelse, scope)
         run.budget.step()
         run.budget.charge(len(scope.names))
         before = scope.names.copy()
-        outcome = _iteration(run, node.body, scope, is_certain=known is True)
-        if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
+        outcome = _iteration(run, node.body, scope, is_certain=is_true is True)
+        if outcome in (RETURN, RAISE) or (outcome == BREAK and is_true):
             return None if outcome == BREAK else outcome
         unchanged = len(before) == len(scope.names) and all(scope.names.get(name) is before[name] for name in before)
-        if known is None or isinstance(node.test, ast.Constant) or unchanged:
+        if is_true is None or isinstance(node.test, ast.Constant) or unchanged:
             break  # the number of iterations is unknown: the next one would be the same
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -285,15 +285,15 @@ def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
 
 
 def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
-    made: Any = run.function(node, scope)
+    function: Any = run.function(node, scope)
     if scope.is_class:
-        made.owner = run.current_class
+        function.owner = run.current_class
     for decorator in reversed(node.decorator_list):
         run.decorating = True
         func = run.resolve(evaluate(run, decorator, scope))
         run.decorating = False
-        made = calls.decorate(run, func, made, decorator, scope)
-    scope.names[node.name] = made
+        function = calls.decorate(run, func, function, decorator, scope)
+    scope.names[node.name] = function
 
 
 def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
@@ -301,28 +301,28 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
     keywords = {
         keyword.arg: run.resolve(evaluate(run, keyword.value, scope)) for keyword in node.keywords if keyword.arg
     }
-    made = Class(node, scope, bases, keywords)
-    scope.names[node.name] = made
-    outer, run.current_class = run.current_class, made
+    cls = Class(node, scope, bases, keywords)
+    scope.names[node.name] = cls
+    outer, run.current_class = run.current_class, cls
     try:
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                made.annotations[statement.target.id] = statement
-        run.block(node.body, made.body)
+                cls.annotations[statement.target.id] = statement
+        run.block(node.body, cls.body)
     finally:
         run.current_class = outer
-    inherited = (ancestor.body.names.get("__init_subclass__") for ancestor in made.ancestry()[1:])
+    inherited = (ancestor.body.names.get("__init_subclass__") for ancestor in cls.ancestry()[1:])
     hook = next((method for method in inherited if method is not None), None)
     if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name != "metaclass"}
-        run.call(hook.bound(made), Call([], given))
-    result: Any = made
+        run.call(hook.bound(cls), Call([], given))
+    result: Any = cls
     for decorator in reversed(node.decorator_list):
         func = run.resolve(evaluate(run, decorator, scope))
-        made.decorators.append(func)
+        cls.decorators.append(func)
         if isinstance(func, Function):
             result = run.call(func, Call([result], {}))
-    scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else made
+    scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else cls
 
 
 def _type_alias(_: Interpreter, node: Any, scope: Scope) -> None:

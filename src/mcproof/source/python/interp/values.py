@@ -30,10 +30,10 @@ class Origins:
 
     def of(self, value: Any) -> tuple[ast.AST, Module] | None:
         """Where a string or a dictionary is written; None if unknown."""
-        known = self.by_id.get(id(value))
-        if known is None or (isinstance(value, str) and len(value) < 2):  # Python shares strings of one character
+        entry = self.by_id.get(id(value))
+        if entry is None or (isinstance(value, str) and len(value) < 2):  # Python shares strings of one character
             return None
-        return known[1:]
+        return entry[1:]
 
     def note(self, value: Any, node: ast.AST, module: Module) -> None:
         """Remember where a value was computed, as long as not too much is kept."""
@@ -235,18 +235,18 @@ class Function:
         return [*zip(positional, defaults, strict=True), *zip(spec.kwonlyargs, kw_defaults, strict=True)]
 
     def copy(self) -> Function:
-        made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
-        made.name = self.name
-        made.bound_to, made.owner, made.wrapped = self.bound_to, self.owner, self.wrapped
-        made.partial, made.attributes, made.decorators = self.partial, self.attributes, self.decorators
-        made.doubt = self.doubt
-        return made
+        copy = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
+        copy.name = self.name
+        copy.bound_to, copy.owner, copy.wrapped = self.bound_to, self.owner, self.wrapped
+        copy.partial, copy.attributes, copy.decorators = self.partial, self.attributes, self.decorators
+        copy.doubt = self.doubt
+        return copy
 
     def bound(self, to: Any) -> Function:
         """The function as a method of an instance or class."""
-        made = self.copy()
-        made.bound_to = to
-        return made
+        copy = self.copy()
+        copy.bound_to = to
+        return copy
 
     @property
     def module(self) -> Module:
@@ -297,23 +297,23 @@ class Class:
 
     def ancestry(self) -> list[Class]:
         """The class and its ancestors within the project, nearest first, without duplicates."""
-        found: dict[int, Class] = {}
+        ancestors: dict[int, Class] = {}
         waiting: list[Any] = [self]
-        while waiting and len(found) < 64:
+        while waiting and len(ancestors) < 64:
             ancestor = waiting.pop(0)
             if isinstance(ancestor, Generic):
                 ancestor = ancestor.base
-            if isinstance(ancestor, Class) and id(ancestor) not in found:
-                found[id(ancestor)] = ancestor
+            if isinstance(ancestor, Class) and id(ancestor) not in ancestors:
+                ancestors[id(ancestor)] = ancestor
                 waiting = [*ancestor.bases, *waiting]
-        return list(found.values())
+        return list(ancestors.values())
 
     def external_bases(self) -> list[External]:
         """Its external base classes, direct and inherited."""
-        plain = [
+        bases = [
             base.base if isinstance(base, Generic) else base for ancestor in self.ancestry() for base in ancestor.bases
         ]
-        return [base for base in plain if isinstance(base, External)]
+        return [base for base in bases if isinstance(base, External)]
 
     def attribute(self, name: str) -> Any:
         """The value of a class attribute; `MISSING` if there is none."""

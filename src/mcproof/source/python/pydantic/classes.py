@@ -89,15 +89,15 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     bound = dict(zip(names, filled, strict=False))
 
     def make(pointer: str) -> Schema:
-        made = definition(generator, cls, pointer, bound)
+        schema = definition(generator, cls, pointer, bound)
         if is_model:
-            made.pop("description", None)  # Pydantic's parametrized class has no docstring
-        if made.get("title") == cls.name:
-            made["title"] = titled
+            schema.pop("description", None)  # Pydantic's parametrized class has no docstring
+        if schema.get("title") == cls.name:
+            schema["title"] = titled
             if is_model and not labeller.is_titled:
-                del made["title"]
+                del schema["title"]
                 generator.unknown.add(f"{pointer}/title")
-        return made
+        return schema
 
     return generator.defined(identity, dynamic_types.definition_name(cls.name, labels), make)
 
@@ -138,34 +138,34 @@ def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
     values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values:
         return generator.unknown_at(at)
-    made: Schema = {"enum": values}
+    schema: Schema = {"enum": values}
     described = clean_docstring(cls.node)
-    return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
+    return {**({"description": described} if described else {}), **schema, "title": cls.name, **common_type(values)}
 
 
 def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
-    made: Schema | None = None
+    schema: Schema | None = None
     bound = dynamic_types.bindings(cls, variables)
     for ancestor in cls.ancestry():
         if "root" in ancestor.annotations:
             field = DeclaredField("root", ancestor.annotations["root"], ancestor)
             kind = generator.run.annotation(field.node.annotation, ancestor.body)
             with generator.type_context(bound[id(ancestor)]):
-                made = dict(generator.field("root", kind, field.default(), ancestor.body, at).schema)
+                schema = dict(generator.field("root", kind, field.default(), ancestor.body, at).schema)
             break
         root = next((base for base in ancestor.bases if generic_name(base) == "RootModel"), None)
         if root is not None:
             with generator.type_context(bound[id(ancestor)]):
-                made = dict(generator.schema(root.args[0], ancestor.scope, at))
+                schema = dict(generator.schema(root.args[0], ancestor.scope, at))
             break
-    if made is None:
+    if schema is None:
         return generator.unknown_at(at)
     described = clean_docstring(cls.node)
     if described:
-        made["description"] = described
-    made["title"] = cls.name
-    _add_configured(generator, made, configuration(cls), at)
-    return made
+        schema["description"] = described
+    schema["title"] = cls.name
+    _add_configured(generator, schema, configuration(cls), at)
+    return schema
 
 
 def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
@@ -197,7 +197,7 @@ def object_schema(
     bound = dynamic_types.bindings(cls, variables or {})
     lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
     properties = SourceDict(module=cls.module)
-    made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
+    schema: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
     always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
@@ -243,25 +243,27 @@ def object_schema(
     if generator.for_serialization and kind in ("model", "dataclass"):
         required += _compute(generator, cls, properties, at)
     if required:
-        made["required"] = required
+        schema["required"] = required
     described = clean_docstring(cls.node)
     if described and kind not in ("hints", "typed hints"):
-        made["description"] = described
-    _add_configured(generator, made, config, at)
-    if "model_title_generator" in config and made.get("title") == cls.name:
-        del made["title"]
+        schema["description"] = described
+    _add_configured(generator, schema, config, at)
+    if "model_title_generator" in config and schema.get("title") == cls.name:
+        del schema["title"]
         generator.unknown.add(f"{at}/title")
     if any("__pydantic_extra__" in ancestor.annotations for ancestor in cls.ancestry()):
         generator.unknown.add(f"{at}/additionalProperties")
-    return made
+    return schema
 
 
 def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
     """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
     if kind is not UNDECLARED:
-        kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
-        schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
+        described = {
+            key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")
+        }
+        schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **described}
     if schema.pop("default", None) is not None:
         generator.unknown.add(f"{at}/default")
     return entry._replace(schema=schema)
@@ -269,14 +271,14 @@ def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, 
 
 def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
     """Add computed fields; return their names, which are always required."""
-    found = computed_fields(generator, cls)
-    for name, field in found.items():
+    computed = computed_fields(generator, cls)
+    for name, field in computed.items():
         pointer = f"{at}/properties/{escape(name)}"
         kind = computed_type(generator, field)
         entry = generator.field(name, kind, computed_info(field), field.owner.scope, pointer)
         properties[name] = {**entry.schema, "readOnly": True}
         properties.origins[name] = (field.owner.module, field.node, field.node)
-    return list(found)
+    return list(computed)
 
 
 def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
@@ -294,21 +296,21 @@ def _shown(
     alias = generator.alias(annotation, default, owner.body)
     if alias is not None:
         return alias
-    made = generated(generator.run, config.get("alias_generator"), name)
-    return name if made is None else made
+    generated_name = generated(generator.run, config.get("alias_generator"), name)
+    return name if generated_name is None else generated_name
 
 
-def _add_configured(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
+def _add_configured(generator: SchemaGenerator, schema: Schema, config: dict[str, Any], at: str) -> None:
     """Add what the configuration of a class specifies."""
     extra = config.get("extra")
     if extra is UNKNOWN:
         generator.unknown.add(f"{at}/additionalProperties")
     if extra in ("forbid", "allow"):
-        made["additionalProperties"] = extra == "allow"
+        schema["additionalProperties"] = extra == "allow"
     if isinstance(config.get("title"), str):
-        made["title"] = config["title"]
+        schema["title"] = config["title"]
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
-        add_keywords(generator, made, more, at)
+        add_keywords(generator, schema, more, at)
     if more is not None and (not isinstance(more, dict) or extent_of(more) is not EXACT):
         generator.unknown.add(at)

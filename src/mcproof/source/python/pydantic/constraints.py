@@ -140,45 +140,45 @@ def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall,
             kind = generator.run.annotation(node.returns, function.scope)
     if kind is MISSING:
         return schema
-    kept = {key: value for key, value in schema.items() if key in _PLACED_BY_FIELD}
+    placed = {key: value for key, value in schema.items() if key in _PLACED_BY_FIELD}
     scope = function.scope if isinstance(function, Function) else None
-    return generator.unknown_at(at) if scope is None else {**generator.schema(kind, scope, at), **kept}
+    return generator.unknown_at(at) if scope is None else {**generator.schema(kind, scope, at), **placed}
 
 
-def add_keywords(generator: SchemaGenerator, made: Schema, keywords: dict[Any, Any], at: str) -> None:
+def add_keywords(generator: SchemaGenerator, schema: Schema, keywords: dict[Any, Any], at: str) -> None:
     """Add explicit keywords to a schema; record unknown values."""
     from mcproof.source.python.pydantic.defaults import encode
 
     for key, value in keywords.items():
         encoded = encode(value)
         if encoded is UNKNOWN:
-            made.pop(key, None)
+            schema.pop(key, None)
             generator.unknown.add(f"{at}/{escape(str(key))}")
         else:
-            made[str(key)] = encoded
+            schema[str(key)] = encoded
 
 
 def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, at: str) -> Schema:
-    made = dict(schema)
+    described = dict(schema)
     keywords = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
-    add_keywords(generator, made, keywords, at)
+    add_keywords(generator, described, keywords, at)
     discriminator = info.kwargs.get("discriminator")
     if isinstance(discriminator, str):
-        made = _discriminated(generator, made, discriminator)
+        described = _discriminated(generator, described, discriminator)
     elif discriminator is not None:
         generator.unknown.add(at)
     if info.kwargs.get("deprecated") not in (None, False):
-        made["deprecated"] = True
+        described["deprecated"] = True
     extra = info.kwargs.get("json_schema_extra")
     if isinstance(extra, dict):
-        add_keywords(generator, made, extra, at)
+        add_keywords(generator, described, extra, at)
         if extent_of(extra) is not EXACT:
             generator.unknown.add(at)
     elif extra is UNKNOWN or isinstance(extra, (Function, External)):
         generator.unknown.add(at)
     if not info.complete:
         generator.unknown.add(at)
-    return made
+    return described
 
 
 def _with_discriminator(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
@@ -203,11 +203,11 @@ def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Sch
         property_schema = target.get("properties", {}).get(name, {})
         for value in [property_schema["const"]] if "const" in property_schema else property_schema.get("enum", []):
             mapping[str(value)] = reference
-    made = {"discriminator": {"mapping": dict(sorted(mapping.items())), "propertyName": name}, "oneOf": branches}
+    union = {"discriminator": {"mapping": dict(sorted(mapping.items())), "propertyName": name}, "oneOf": branches}
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
     if {"type": "null"} in schema.get("anyOf", ()):
-        return {"anyOf": [made, {"type": "null"}], **rest}
-    return {**made, **rest}
+        return {"anyOf": [union, {"type": "null"}], **rest}
+    return {**union, **rest}
 
 
 _NULL = {"type": "null"}
@@ -225,30 +225,30 @@ def _bounded(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any],
         others = [branch for branch in branches if branch != _NULL]
         inner = others[0] if len(others) == 1 else {"anyOf": others}
         return {**schema, "anyOf": [_bounded(generator, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
-    made = dict(schema)
+    bounded = dict(schema)
     for key, value in wanted.items():
         keyword = _keyword(key, schema)
         if keyword is None:
             continue
         is_compiled = isinstance(value, ExternalCall) and value.func.last == "compile"  # `re.compile(pattern)`
-        plain = value.argument(0, "pattern") if is_compiled and value.args else value
-        if isinstance(plain, str if is_compiled else (int, float, str)):
-            made[keyword] = plain
+        pattern = value.argument(0, "pattern") if is_compiled and value.args else value
+        if isinstance(pattern, str if is_compiled else (int, float, str)):
+            bounded[keyword] = pattern
         else:
             generator.unknown.add(f"{at}/{keyword}")
-    return made
+    return bounded
 
 
 def _bounded_decimal(generator: SchemaGenerator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
     if not isinstance(schema, DecimalNumber):
         return schema
-    made = DecimalNumber(schema)
+    number = DecimalNumber(schema)
     for key, value in wanted.items():
         if key in _NUMBERS and isinstance(value, (int, float)):
-            made[_NUMBERS[key]] = float(value)
+            number[_NUMBERS[key]] = float(value)
         elif key in _NUMBERS:
             generator.unknown.add(f"{at}/anyOf/0/{_NUMBERS[key]}")
-    return made
+    return number
 
 
 _KNOWN_BOUNDS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "regex"))

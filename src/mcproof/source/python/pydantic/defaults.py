@@ -53,9 +53,9 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
     if isinstance(value, dict):
         if isinstance(value, SourceDict) and (has_doubt(value)):
             return UNKNOWN
-        made = {key: encode(item, generator, depth + 1, quota) for key, item in value.items()}
-        is_plain = all(isinstance(key, str) for key in made)
-        return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_plain else made
+        encoded = {key: encode(item, generator, depth + 1, quota) for key, item in value.items()}
+        is_plain = all(isinstance(key, str) for key in encoded)
+        return UNKNOWN if any(item is UNKNOWN for item in encoded.values()) or not is_plain else encoded
     if isinstance(value, (list, tuple, set, frozenset)):
         if has_doubt(value):
             return UNKNOWN
@@ -146,7 +146,7 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
     config = configuration(value.cls)
     if config.get("extra") in ("allow", UNKNOWN):
         return UNKNOWN
-    made: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for field in declared:
         if quota.left < 0:
             return UNKNOWN
@@ -159,8 +159,8 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
         written = _written_name(generator, field, annotation, config) if is_validated else field.name
         if encoded is UNKNOWN or not isinstance(written, str):
             return UNKNOWN
-        made[written] = encoded
-    return made
+        members[written] = encoded
+    return members
 
 
 def _given(
@@ -173,10 +173,10 @@ def _given(
     """The value of an instance's field, given by alias, by name or by default."""
     alias = generator.alias(annotation, field.default(), field.owner.body)
     if alias is None:
-        made = fields.generated(generator.run, config.get("alias_generator"), field.name)
-        if made is UNKNOWN:
+        generated_name = fields.generated(generator.run, config.get("alias_generator"), field.name)
+        if generated_name is UNKNOWN:
             return UNKNOWN
-        alias = str(made) if made is not None else field.name
+        alias = str(generated_name) if generated_name is not None else field.name
     return value.attributes.get(alias, value.attributes.get(field.name, UNKNOWN))
 
 
@@ -188,8 +188,8 @@ def _written_name(
     alias = generator.alias(annotation, field.default(), field.owner.body, for_serialization=True)
     if alias is not None:
         return alias
-    made = fields.generated(generator.run, config.get("alias_generator"), field.name, for_serialization=True)
-    return field.name if made is None else made
+    generated_name = fields.generated(generator.run, config.get("alias_generator"), field.name, for_serialization=True)
+    return field.name if generated_name is None else generated_name
 
 
 _TYPES = {"str": str, "int": int, "bool": bool}
@@ -242,5 +242,5 @@ def _validated_union(generator: SchemaGenerator, given: Any, encoded: Any, arms:
     if encoded is None:
         return None if None in arms else UNKNOWN
     taken = [_validated(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
-    found = [result for result in taken if result is not UNKNOWN]
-    return found[0] if len(found) == 1 else UNKNOWN
+    results = [result for result in taken if result is not UNKNOWN]
+    return results[0] if len(results) == 1 else UNKNOWN

@@ -91,18 +91,18 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
             entry = generator.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
         properties[shown] = entry.schema
         required += [shown] if entry.required else []
-    made: Schema = {"properties": properties, "title": name, "type": "object"}
+    schema: Schema = {"properties": properties, "title": name, "type": "object"}
     if required:
-        made["required"] = required
+        schema["required"] = required
     described = kind.kwargs.get("__doc__")
     if isinstance(described, str):
-        made["description"] = inspect.cleandoc(described)
-    known = {"__doc__", "__module__"}
-    if any(key not in known and kind.kwargs[key] is not None for key in kind.kwargs if key.startswith("__")):
+        schema["description"] = inspect.cleandoc(described)
+    special_names = {"__doc__", "__module__"}
+    if any(key not in special_names and kind.kwargs[key] is not None for key in kind.kwargs if key.startswith("__")):
         generator.unknown.add(at)
     if described is UNKNOWN:
         generator.unknown.add(f"{at}/description")
-    return made
+    return schema
 
 
 MOST_PARTS = 50
@@ -132,13 +132,13 @@ _SPECIAL = frozenset(".:[],<>")
 
 def parameters_of(cls: Class) -> list[str]:
     """The names of the type variables of a class, in order."""
-    found: list[str] = []
+    names: list[str] = []
     for base in cls.bases:
         if generic_name(base) in ("Generic", "Protocol"):
             return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
         if isinstance(base, Generic):
-            found += [name for arg in base.args for name in _variables_in(arg)]
-    return list(dict.fromkeys(found))
+            names += [name for arg in base.args for name in _variables_in(arg)]
+    return list(dict.fromkeys(names))
 
 
 def _variables_in(kind: Any) -> Iterator[str]:
@@ -153,14 +153,14 @@ def _variables_in(kind: Any) -> Iterator[str]:
 
 def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The values of type variables for a class and each ancestor, by the identity of the class."""
-    found: dict[int, dict[str, Any]] = {id(cls): variables}
+    by_class: dict[int, dict[str, Any]] = {id(cls): variables}
     for ancestor in cls.ancestry():
-        known = found.setdefault(id(ancestor), {})
+        bound = by_class.setdefault(id(ancestor), {})
         for base in ancestor.bases:
             if isinstance(base, Generic) and isinstance(base.base, Class):
-                filled = [filled_in(arg, known) for arg in base.args]
-                found.setdefault(id(base.base), dict(zip(parameters_of(base.base), filled, strict=False)))
-    return found
+                filled = [filled_in(arg, bound) for arg in base.args]
+                by_class.setdefault(id(base.base), dict(zip(parameters_of(base.base), filled, strict=False)))
+    return by_class
 
 
 class UnknownLabelError(Exception):

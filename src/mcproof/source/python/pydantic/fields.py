@@ -44,9 +44,9 @@ LONGEST_NAME = 200
 def alias_of(info: ExternalCall, *, for_serialization: bool = False) -> str | None:
     """The alias in a `Field(...)`, for validation or serialization; None if it has none."""
     for name in ("serialization_alias" if for_serialization else "validation_alias", "alias"):
-        found = _first(info.kwargs.get(name))
-        if found is not None:
-            return found
+        alias = _first(info.kwargs.get(name))
+        if alias is not None:
+            return alias
         if name in info.kwargs and info.kwargs[name] is not None:
             return None  # a path into the value: the field keeps its name
     return None
@@ -85,8 +85,8 @@ def generated_by(run: Interpreter, function: Any, name: str) -> str | Unknown | 
         made_by = _GENERATORS.get(function.name.removeprefix("pydantic.alias_generators."))
         return UNKNOWN if made_by is None else made_by(name)
     if isinstance(function, (Function, External)):
-        made = run.call(function, Call([name], {}))
-        return str(made) if isinstance(made, str) else _first(made) or UNKNOWN
+        alias = run.call(function, Call([name], {}))
+        return str(alias) if isinstance(alias, str) else _first(alias) or UNKNOWN
     return UNKNOWN
 
 
@@ -135,7 +135,7 @@ class DeclaredField(NamedTuple):
 
 def fields(cls: Class, kind: str) -> list[DeclaredField]:
     """The fields of a class and its ancestors in Pydantic's order."""
-    found: dict[str, DeclaredField] = {}
+    by_name: dict[str, DeclaredField] = {}
     named_only: dict[str, bool] = {}
     for ancestor in reversed(cls.ancestry()):
         is_named_only = kind == "dataclass" and _dataclass_settings(ancestor).get("kw_only") is True
@@ -149,10 +149,10 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
             options = given.kwargs if isinstance(given, ExternalCall) else {}
             if options.get("init") is False and not {"default", "default_factory"} & options.keys():
                 continue
-            found[name] = declared
+            by_name[name] = declared
             kw_only = options.get("kw_only")
             named_only[name] = kw_only if isinstance(kw_only, bool) else is_named_only
-    return sorted(found.values(), key=lambda field: named_only[field.name])
+    return sorted(by_name.values(), key=lambda field: named_only[field.name])
 
 
 def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
@@ -285,7 +285,7 @@ def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
 
 def attribute_docstrings(cls: Class) -> dict[str, str]:
     """The docstrings below the fields of a class."""
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for above, below in zip(cls.node.body, cls.node.body[1:], strict=False):
         if (
             isinstance(above, ast.AnnAssign)
@@ -294,8 +294,8 @@ def attribute_docstrings(cls: Class) -> dict[str, str]:
             and isinstance(below.value, ast.Constant)
             and isinstance(below.value.value, str)
         ):
-            found[above.target.id] = inspect.cleandoc(below.value.value)
-    return found
+            docstrings[above.target.id] = inspect.cleandoc(below.value.value)
+    return docstrings
 
 
 _CLASS_SETTINGS = word_set(
@@ -306,24 +306,24 @@ _CLASS_SETTINGS = word_set(
 
 def configuration(cls: Class) -> dict[str, Any]:
     """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
-    made: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for ancestor in reversed(cls.ancestry()):
         given = [ancestor.body.names.get("model_config", ancestor.body.names.get("__pydantic_config__"))]
         given += [_decorated(decorator) for decorator in ancestor.decorators]
         for config in given:
             if isinstance(config, ExternalCall):
-                made.update(config.kwargs)
+                settings.update(config.kwargs)
                 if not config.complete:
-                    made["json_schema_extra"] = UNKNOWN
+                    settings["json_schema_extra"] = UNKNOWN
             elif isinstance(config, dict):
-                made.update(config)
+                settings.update(config)
             elif config is UNKNOWN:
-                made["json_schema_extra"] = UNKNOWN
+                settings["json_schema_extra"] = UNKNOWN
         inner = ancestor.body.names.get("Config")
         if isinstance(inner, Class):
-            made.update(inner.body.names)
-        made.update({key: value for key, value in ancestor.keywords.items() if key in _CLASS_SETTINGS})
-    return made
+            settings.update(inner.body.names)
+        settings.update({key: value for key, value in ancestor.keywords.items() if key in _CLASS_SETTINGS})
+    return settings
 
 
 def _decorated(decorator: Any) -> Any:
@@ -409,7 +409,7 @@ _METADATA = frozenset(("title", "description", "examples", "deprecated", "json_s
 
 def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     """The return types of serializers, by field; `""` for that of the model."""
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for method in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
         kind = method.options().get("return_type")
         if kind is None and method.node.returns is None:
@@ -418,8 +418,8 @@ def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
             kind = generator.run.annotation(method.node.returns, method.owner.scope)
         is_model = getattr(getattr(method.decorator, "func", method.decorator), "last", "") == "model_serializer"
         names = [""] if is_model else [name for name in method.decorator.args if isinstance(name, str)]
-        found.update(dict.fromkeys(names, kind))
-    return found
+        types.update(dict.fromkeys(names, kind))
+    return types
 
 
 UNDECLARED = Absent()

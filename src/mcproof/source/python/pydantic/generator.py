@@ -141,32 +141,32 @@ class SchemaGenerator:
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, which is made once."""
-        known = self._names.get(id(kind))
-        if known is None:
+        defined_name = self._names.get(id(kind))
+        if defined_name is None:
             # Pydantic qualifies namesakes by their modules, but only if there are several: see `qualify_names`
             namesakes = self._namesakes.setdefault(name, [])
-            known = f"{name}__{len(namesakes) + 1}" if namesakes else name
-            while known in self.definitions:
-                known += "_"
-            namesakes.append((known, kind))
-            self._names[id(kind)] = known
-            self.definitions[known] = {}
-            self.definitions[known].update(make(f"/$defs/{escape(known)}"))
-        return {"$ref": f"#/$defs/{known}"}
+            defined_name = f"{name}__{len(namesakes) + 1}" if namesakes else name
+            while defined_name in self.definitions:
+                defined_name += "_"
+            namesakes.append((defined_name, kind))
+            self._names[id(kind)] = defined_name
+            self.definitions[defined_name] = {}
+            self.definitions[defined_name].update(make(f"/$defs/{escape(defined_name)}"))
+        return {"$ref": f"#/$defs/{defined_name}"}
 
     def qualify_names(self, schema: Schema) -> Schema:
         """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
         for namesakes in (group for group in self._namesakes.values() if len(group) > 1):
-            named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
-            full = {known: qualified_name(kind) for known, kind in named}
+            named = [(name, kind) for name, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
+            full = {name: qualified_name(kind) for name, kind in named}
             if len(set(full.values())) == len(namesakes):
                 renamed.update(full)
         if not renamed:
             return schema
         self.unknown = {_renamed_pointer(pointer, renamed) for pointer in self.unknown}
-        made: Schema = ordered(with_names(schema, renamed))
-        return made
+        qualified: Schema = ordered(with_names(schema, renamed))
+        return qualified
 
     def alias(self, kind: Any, default: Any, scope: Scope, *, for_serialization: bool = False) -> str | None:
         """The alias of a parameter or field, for validation or serialization."""
@@ -174,17 +174,17 @@ class SchemaGenerator:
             *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (fields.alias_of(info, for_serialization=for_serialization) for info in reversed(infos))
-        return next((alias for alias in found if alias is not None), None)
+        aliases = (fields.alias_of(info, for_serialization=for_serialization) for info in reversed(infos))
+        return next((alias for alias in aliases if alias is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
         """A parameter or field with default and title, under its name in the schema."""
         kind = self.parsed_type(kind, scope)
-        made = self.schema(kind, scope, at)
+        schema = self.schema(kind, scope, at)
         info = default if constraints.is_field(default) else None
         infos = [*constraints.fields_of(kind), *([info] if info is not None else [])]
         if info is not None:
-            made = constraints.apply(self, made, info, at)
+            schema = constraints.apply(self, schema, info, at)
             default = constraints.default_of(info)
         if default is MISSING:
             default = next(
@@ -192,19 +192,19 @@ class SchemaGenerator:
             )
         default = MISSING if default is ... else default
         required = default is MISSING
-        if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
-            if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
+        if "title" not in schema and self.has_title(kind, scope) and at not in self.unknown:
+            if f"{at}/anyOf/0" in self.unknown and len(schema.get("anyOf", ())) == 2:
                 self.unknown.add(f"{at}/title")  # an unknown class may have its own title
             else:
-                made = {**made, "title": title(name)}
+                schema = {**schema, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
             is_other = self.for_serialization and constraints.has_serializer(kind)
             encoded = UNKNOWN if is_other else defaults.in_type_order(defaults.encode(default, self), kind)
             if encoded is UNKNOWN:
                 self.unknown.add(f"{at}/default")
             else:
-                made = {**made, "default": encoded}
-        return Field(made, required)
+                schema = {**schema, "default": encoded}
+        return Field(schema, required)
 
     def has_title(self, kind: Any, scope: Scope) -> bool:
         """Whether Pydantic adds a title to a field of this type; definitions have their own."""
@@ -226,20 +226,20 @@ class SchemaGenerator:
     def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
         """Adapt the pointers of unknown parts to a definition that moves elsewhere."""
         below = f"/$defs/{escape(name)}"
-        found = {pointer for pointer in self.unknown if pointer == below or pointer.startswith(f"{below}/")}
-        self.unknown |= {f"{to}{pointer.removeprefix(below)}" for pointer in found}
+        moved = {pointer for pointer in self.unknown if pointer == below or pointer.startswith(f"{below}/")}
+        self.unknown |= {f"{to}{pointer.removeprefix(below)}" for pointer in moved}
         if not is_kept:
-            self.unknown -= found
+            self.unknown -= moved
 
     def is_referenced(self, name: str) -> bool:
         """Whether a definition refers to the definition of this name."""
         return any(f"#/$defs/{name}" in references(definition) for definition in self.definitions.values())
 
-    def with_definitions(self, made: Schema) -> Schema:
+    def with_definitions(self, schema: Schema) -> Schema:
         """A schema with its definitions, keys in Pydantic's order."""
         if self.definitions:
-            made = {"$defs": dict(self.definitions), **made}
-        whole: Schema = ordered(made)
+            schema = {"$defs": dict(self.definitions), **schema}
+        whole: Schema = ordered(schema)
         return whole
 
 
@@ -269,8 +269,8 @@ def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
 def _renamed_pointer(pointer: str, renamed: dict[str, str]) -> str:
     if not pointer.startswith("/$defs/"):
         return pointer
-    name, mark, rest = pointer.removeprefix("/$defs/").partition("/")
-    return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
+    name, separator, rest = pointer.removeprefix("/$defs/").partition("/")
+    return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{separator}{rest}"
 
 
 def model_json_schema(run: Interpreter, cls: Class) -> Any:
@@ -280,12 +280,12 @@ def model_json_schema(run: Interpreter, cls: Class) -> Any:
     name = reference.get("$ref", "").removeprefix("#/$defs/")
     if "" in generator.unknown or name not in generator.definitions:
         return UNKNOWN
-    made = generator.definitions[name]
+    schema = generator.definitions[name]
     if generator.is_referenced(name):
-        made = reference
+        schema = reference
     else:
         del generator.definitions[name]
-    whole = generator.qualify_names(generator.with_definitions(made))
+    whole = generator.qualify_names(generator.with_definitions(schema))
     if isinstance(whole, SourceDict):
         whole.mark_open(bool(generator.unknown))
     return whole
@@ -321,13 +321,13 @@ def named(generator: SchemaGenerator, kind: External, scope: Scope, at: str) -> 
 
 
 def _bounded_string(generator: SchemaGenerator, at: str) -> Schema:
-    made: Schema = {"type": "string"}
+    schema: Schema = {"type": "string"}
     for key, value in generator.lengths.items():
         if isinstance(value, int):
-            made[key] = value
+            schema[key] = value
         else:
             generator.unknown.add(f"{at}/{key}")
-    return made
+    return schema
 
 
 def generic(generator: SchemaGenerator, kind: Generic, scope: Scope, at: str) -> Schema:
@@ -336,8 +336,8 @@ def generic(generator: SchemaGenerator, kind: Generic, scope: Scope, at: str) ->
     if isinstance(base, Class):
         return classes.generic_reference(generator, base, kind.args, at, scope)
     name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
-    made = _GENERIC.get(name)
-    return made(generator, kind.args, scope, at) if made is not None else generator.unknown_at(at)
+    generate = _GENERIC.get(name)
+    return generate(generator, kind.args, scope, at) if generate is not None else generator.unknown_at(at)
 
 
 def _array(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
@@ -359,17 +359,17 @@ def _mapping(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> S
     values = generator.schema(args[1], scope, f"{at}/additionalProperties")
     is_unknown = f"{at}/additionalProperties" in generator.unknown
     keys = generator.schema(args[0], scope, f"{at}/propertyNames")
-    made: Schema = {"type": "object"}
+    schema: Schema = {"type": "object"}
     pattern = keys.pop("pattern", None)
     if pattern is not None:
-        made["patternProperties"] = {pattern: values}
+        schema["patternProperties"] = {pattern: values}
     elif values or not is_unknown:
-        made["additionalProperties"] = values or True
+        schema["additionalProperties"] = values or True
     keys.pop("title", None)
     is_text = keys.get("type", "string") == "string" and "anyOf" not in keys
     if is_text and len(keys) > ("type" in keys):
-        made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
-    return made
+        schema["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
+    return schema
 
 
 def _literal(generator: SchemaGenerator, args: Args, _: Scope, at: str) -> Schema:
@@ -380,8 +380,8 @@ def _literal(generator: SchemaGenerator, args: Args, _: Scope, at: str) -> Schem
             return generator.unknown_at(at)
         distinct.setdefault((type(value), value), value)
     values = list(distinct.values())
-    made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
-    return {**made, **common_type(values)}
+    schema: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    return {**schema, **common_type(values)}
 
 
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
@@ -405,8 +405,8 @@ def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sche
     for arm in arms:
         if _is_none(arm):
             continue
-        made = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
-        for branch in made["anyOf"] if list(made) == ["anyOf"] else [made]:
+        schema = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
+        for branch in schema["anyOf"] if list(schema) == ["anyOf"] else [schema]:
             distinct.setdefault(repr(branch), branch)
     branches = list(distinct.values())  # Pydantic puts null last, wherever it is written
     if _NULL not in branches and any(map(_is_none, arms)):
@@ -428,10 +428,10 @@ def _is_none(kind: Any) -> bool:
 
 
 def _annotated(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
-    made = generator.schema(args[0], scope, at)
+    schema = generator.schema(args[0], scope, at)
     for extra in args[1:]:
-        made = constraints.apply(generator, made, extra, at)
-    return made
+        schema = constraints.apply(generator, schema, extra, at)
+    return schema
 
 
 def _json(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:

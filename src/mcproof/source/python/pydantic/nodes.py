@@ -106,7 +106,7 @@ _DATA = frozenset(("default", "const", "examples"))
 
 def references(schema: Schema) -> set[str]:
     """The targets of every `$ref` in a schema, without its data such as defaults."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[tuple[Any, bool]] = [(schema, False)]
     while waiting:
         node, is_named = waiting.pop()
@@ -115,13 +115,13 @@ def references(schema: Schema) -> set[str]:
         elif isinstance(node, dict):
             target = node.get("$ref")
             if isinstance(target, str):
-                found.add(target)
+                names.add(target)
             waiting += [
                 (value, key in ("properties", "$defs") and not is_named)
                 for key, value in node.items()
                 if is_named or key not in _DATA
             ]
-    return found
+    return names
 
 
 def with_names(node: Any, renamed: dict[str, str]) -> Any:
@@ -130,20 +130,20 @@ def with_names(node: Any, renamed: dict[str, str]) -> Any:
         return [with_names(child, renamed) for child in node]
     if not isinstance(node, dict):
         return node
-    made = SourceDict()
+    result = SourceDict()
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
-            made[key] = {renamed.get(name, name): with_names(child, renamed) for name, child in value.items()}
+            result[key] = {renamed.get(name, name): with_names(child, renamed) for name, child in value.items()}
         elif key in _DATA:
-            made[key] = value
+            result[key] = value
         elif isinstance(value, str):
             name = value.removeprefix("#/$defs/")
-            made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
+            result[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
         else:
-            made[key] = with_names(value, renamed)
+            result[key] = with_names(value, renamed)
     if isinstance(node, SourceDict):
-        made.origins = node.origins
-    return made
+        result.origins = node.origins
+    return result
 
 
 def common_type(values: list[Any]) -> Schema:
@@ -163,14 +163,14 @@ def ordered(value: Any, *, names: bool = False) -> Any:
         return [ordered(item) for item in value]
     if not isinstance(value, dict):
         return value
-    made = SourceDict()
+    result = SourceDict()
     for key in value if names else sorted(value):
         item = value[key]
         is_data = type(item) is str or (key in _DATA and not names)
-        made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
+        result[key] = item if is_data else ordered(item, names=key == "properties" and not names)
     if isinstance(value, SourceDict):
-        made.origins = value.origins
-    return made
+        result.origins = value.origins
+    return result
 
 
 def clean_docstring(node: ast.ClassDef) -> str | None:
