@@ -8,8 +8,9 @@ topics.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import Literal
 
@@ -218,8 +219,8 @@ _CLOSING = " .!?*_，。—–-\u00a0"
 _HAN_DIGITS = frozenset("二两三四五六七八九十百千")
 _LAST_WORDS = frozenset(cue.split()[-1] for cue in CUES)
 _EXAMPLE_WORDS = frozenset(cue.split()[-1] for cue, aspect in CUES.items() if aspect == "examples")
-# A line break inside a sentence: the next line continues in lower case and is not a list item.
-_WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
+# The end of a line that may be inside a sentence: the next one continues in lower case and is not a list item.
+_WRAPPED = re.compile(r"\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
 # A sentence that follows another without punctuation.
 _RUN_ON = re.compile(
     r"[. ](?=[A-Z])(?:(?<=[a-z]{3}\.)(?=.[a-z])|"
@@ -289,8 +290,7 @@ class ParsedDescription(NamedTuple):
 
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
     """Parse a description; words of the tool's name are not content for an aspect."""
-    seen: set[tuple[str, ...]] = set()
-    lengths: set[int] = set()
+    seen: dict[str, set[tuple[str, ...]]] = {}  # by the last word
     sentences: list[Sentence] = []
     ways: set[tuple[Aspect, str]] = set()
     covered: dict[Aspect, int] = {}
@@ -306,32 +306,34 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             if _is_heading(line, tokens):
                 section, section_used = _heading_aspect(tokens, text) or section, False
                 continue
-            tokens = _without_repetition(tokens, seen, lengths)
+            tokens = _without_repetition(tokens, seen)
+            alike = seen.setdefault(tokens[-1], set())
             content = _content(tokens)
             has_call = _has_call(text)
-            if tokens in seen or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
+            if tokens in alike or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
                 idle += len(tokens) >= _IDLE_WORDS
                 continue
-            seen.add(tokens)
-            lengths.add(len(tokens))
+            alike.add(tokens)
             has_literal = _has_literal(text)
-            about = _covered(tokens, text, content - name, name, has_literal)
+            about = _covered(tokens, text, content, name, has_literal)
             if section is not None:
                 section_used = True
                 if has_call or amount(content - name) >= _ENOUGH.get(section, FEW_WORDS):
                     about.add((section, "heading"))
-            new = about - ways
-            ways |= new
-            for aspect in {aspect for aspect, _ in new}:
-                covered[aspect] = covered.get(aspect, 0) + 1
+            new = about - ways if about else about
+            if new:
+                ways |= new
+                for aspect in {aspect for aspect, _ in new}:
+                    covered[aspect] = covered.get(aspect, 0) + 1
             sentences.append(Sentence(tokens, content, bool(new), has_literal, has_call))
     return ParsedDescription(tuple(sentences), covered, idle)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def stems_of(name: str) -> frozenset[str]:
     """The stems of an identifier's words, in any naming style."""
-    words = _CAMEL.sub(" ", name[:READ_NAME]).lower().replace("_", " ").replace("-", " ")
+    name = name[:READ_NAME]
+    words = (name if name.islower() else _CAMEL.sub(" ", name)).lower().replace("_", " ").replace("-", " ")
     return frozenset(map(stem, _tokens(words)))
 
 
@@ -352,8 +354,10 @@ def stem(word: str) -> str:
 
 def says_more(text: str, than: frozenset[str]) -> bool:
     """Whether a text explains something beyond these stems; verbs and bounds explain a parameter too."""
-    for token in _words_of(text):  # noqa: SIM110 (a generator takes twice as long)
-        if _explains(token) and stem(token) not in than:
+    text = text[:READ_CHARACTERS].lower()
+    # One after the other, as the first word or the second is enough for most texts.
+    for match in _pattern_for(text).finditer(text):  # noqa: SIM110 (a generator takes twice as long)
+        if _explains(match[0]) and stem(match[0]) not in than:
             return True
     return False
 
@@ -362,21 +366,20 @@ def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str])
     """Whether a sentence explains a parameter after naming it; a verb is enough if the name comes first."""
     place = tokens.index(name)
     return any(
-        (_explains(token) if place == 0 else _root(token) or CUES.get(token) == "bounds") and stem(token) not in than
+        (_explains(token) if place == 0 else _PIECES[token] or CUES.get(token) == "bounds") and stem(token) not in than
         for token in tokens[place + 1 :]
     )
 
 
 def _explains(token: str) -> bool:
-    return token not in _EXPLAINS_NOTHING and not (_is_unspaced(token) and not _pieces(token))
+    return token not in _EXPLAINS_NOTHING and not (_is_unspaced(token) and not _PIECES[token])
 
 
-def amount(content: Iterable[str]) -> float:
+def amount(content: Collection[str]) -> float:
     """The amount of content in words; two characters make a word in scripts without spaces."""
-    pieces = list(content)
-    if "".join(pieces).isascii():
-        return float(len(pieces))
-    return sum(0.5 if _is_unspaced(piece) else 1.0 for piece in pieces)
+    if "".join(content).isascii():
+        return float(len(content))
+    return sum(0.5 if _is_unspaced(piece) else 1.0 for piece in content)
 
 
 def _is_unspaced(text: str) -> bool:
@@ -393,61 +396,73 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_pattern_for(text).findall(text))
 
 
-@lru_cache(maxsize=256)  # two components read the parameters of a tool, one after the other
-def _words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, such as a parameter's description, in lower case."""
-    return _tokens(text[:READ_CHARACTERS].lower())
-
-
 def gives_example(text: str) -> bool:
     """Whether a text, such as a parameter's description, contains an example."""
-    tokens = _words_of(text)
+    text = text[:READ_CHARACTERS].lower()
+    tokens = _tokens(text)
     if text.isascii() and _EXAMPLE_WORDS.isdisjoint(tokens):
         return False
-    return any(aspect == "examples" for _, _, aspect in _cues(tokens, text[:READ_CHARACTERS].lower()))
+    return any(aspect == "examples" for _, _, aspect in _cues(tokens, text))
 
 
 def _lines(description: str) -> Iterator[str]:
-    text = description[:READ_CHARACTERS]
-    if "\n" in text:
-        text = _WRAPPED.sub(" ", text)
+    text = _unwrapped(description[:READ_CHARACTERS])
     return (line.strip() for line in _RUN_ON.sub("\n", text).lower().splitlines())
 
 
-def _without_repetition(tokens: tuple[str, ...], seen: set[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...]:
+def _unwrapped(text: str) -> str:
+    """A text without line breaks inside sentences."""
+    pieces: list[str] = []
+    start = 0
+    for match in _WRAPPED.finditer(text):
+        line = max(start, text.rfind("\n", start, match.start()) + 1)
+        # Here, as a pattern that does not begin with the line break would be tried at each character.
+        before = text[line : match.start()].removesuffix("\r").rstrip(" \t")
+        if before and (before[-1].isalnum() or before[-1] in "_,)"):
+            pieces += text[start : line + len(before)], " "
+            start = match.end()
+    return "".join(pieces) + text[start:]
+
+
+def _without_repetition(tokens: tuple[str, ...], seen: dict[str, set[tuple[str, ...]]]) -> tuple[str, ...]:
     """A sentence without a repetition of another one that follows it without punctuation."""
     half = len(tokens) // 2
-    if half >= _REPEATED_WORDS and tokens[:half] == tokens[half : 2 * half]:
+    if half >= _REPEATED_WORDS and tokens[0] == tokens[half] and tokens[:half] == tokens[half : 2 * half]:
         return tokens[:half]
-    for length in lengths:
-        if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in seen:
-            return tokens[:-length]
+    if (alike := seen.get(tokens[-1])) is not None:
+        for length in sorted({len(sentence) for sentence in alike}):
+            if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in alike:
+                return tokens[:-length]
     return tokens
 
 
 def _content(tokens: Iterable[str]) -> frozenset[str]:
-    return frozenset[str]().union(*map(_pieces, set(tokens).difference(_SAYS_NOTHING)))
+    return frozenset(chain.from_iterable(map(_PIECES.__getitem__, tokens)))
 
 
-@lru_cache(maxsize=16_384)
-def _pieces(token: str) -> tuple[str, ...]:
-    """The content of one word: its stem, or pairs of characters in scripts without spaces."""
+class _Pieces(dict[str, tuple[str, ...]]):
+    """The content of each word: its stem, or pairs of characters in scripts without spaces."""
+
+    # A dictionary takes a third of the time of a cached function, which is 2 % of a sweep.
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[token] = pieces = tuple(_pieces(token))
+        return pieces
+
+
+def _pieces(token: str) -> Iterator[str]:
     if _is_unspaced(token):
-        runs = _empty_run_pattern().split(token)
-        return tuple(run[start : start + 2] for run in runs for start in range(len(run) - 1))
-    root = _root(token)
-    return (root,) if root else ()
+        for run in _empty_run_pattern().split(token):
+            yield from (run[start : start + 2] for start in range(len(run) - 1))
+    elif not (token in _SAYS_NOTHING or len(token) < 2 or token.isdigit() or _is_verb(token)):
+        root = stem(token)
+        if root not in _SAYS_NOTHING:
+            yield root
 
 
-@lru_cache(maxsize=16_384)
-def _root(token: str) -> str:
-    """The stem of a content word; empty for other words."""
-    if _is_unspaced(token):
-        return token if _pieces(token) else ""
-    if token in _SAYS_NOTHING or len(token) < 2 or token.isdigit() or _is_verb(token):
-        return ""
-    root = stem(token)
-    return "" if root in _SAYS_NOTHING else root
+_PIECES = _Pieces()
+_MOST_WORDS = 16_384
 
 
 @lru_cache(maxsize=16_384)
@@ -473,27 +488,27 @@ def _has_call(text: str) -> bool:
 def _covered(
     tokens: tuple[str, ...], text: str, content: frozenset[str], name: frozenset[str], has_literal: bool
 ) -> set[tuple[Aspect, str]]:
-    """The aspects a sentence covers, each with its cue; `content` is that beyond the tool's name."""
+    """The aspects a sentence covers, each with its cue; what its content is beyond the tool's name counts."""
     covered: set[tuple[Aspect, str]] = set()
     cues = list(_cues(tokens, text))
     if not cues:
         return covered
-    whole = amount(content)
-    has_number = _has_number(tokens, text)
-    says_when = any(aspect == "usage" for _, _, aspect in cues)
+    whole = amount(content - name)
     for place, cue, aspect in cues:
         if (aspect, cue) in covered:
             continue
-        beside = whole
+        beside, enough = whole, _ENOUGH.get(aspect, FEW_WORDS)
         if cue in LEADING and whole:
-            beside = _content_up_to(_ENOUGH.get(aspect, FEW_WORDS), tokens[place:], name)
+            beside = _content_up_to(enough, tokens[place:], name)
         if aspect == "limits":
-            if (cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when):
+            if cue in NEEDS_NUMBER and not _has_number(tokens, text):
+                continue
+            if cue in OBLIGATIONS and any(aspect == "usage" for _, _, aspect in cues):
                 continue
             # A verb is enough for what a tool cannot do, a number for how much it accepts.
-            beside += sum(map(_is_verb, tokens)) if whole else 0
             beside += FEW_WORDS if cue in NEEDS_NUMBER else 0
-        if beside >= _ENOUGH.get(aspect, FEW_WORDS) or (aspect == "examples" and (has_literal or has_number)):
+            beside += sum(map(_is_verb, tokens)) if whole and beside < enough else 0
+        if beside >= enough or (aspect == "examples" and (has_literal or _has_number(tokens, text))):
             covered.add((aspect, cue))
     return covered
 
@@ -503,23 +518,24 @@ def _content_up_to(most: float, tokens: tuple[str, ...], name: frozenset[str]) -
     content: set[str] = set()
     counted = 0.0
     for token in tokens:
-        new = [piece for piece in _pieces(token) if piece not in name and piece not in content]
-        if new:
-            content.update(new)
-            counted = amount(content)
-            if counted >= most:
-                break
+        for piece in _PIECES[token]:
+            if piece not in name and piece not in content:
+                content.add(piece)
+                counted += 0.5 if _is_unspaced(piece) else 1.0
+        if counted >= most:
+            break
     return counted
 
 
 def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect]]:
     """The cues in a sentence, each with the position of the words after it."""
-    for place in [place for place, token in enumerate(tokens) if token in _LAST_WORDS]:
-        token, previous = tokens[place], tokens[place - 1] if place else ""
-        if (pair := f"{previous} {token}") in CUES:
-            yield place + 1, pair, CUES[pair]
-        elif token in CUES and (not previous or token not in ONLY_FIRST):
-            yield place + 1, token, CUES[token]
+    if not _LAST_WORDS.isdisjoint(tokens):
+        for place in [place for place, token in enumerate(tokens) if token in _LAST_WORDS]:
+            token, previous = tokens[place], tokens[place - 1] if place else ""
+            if (pair := f"{previous} {token}") in CUES:
+                yield place + 1, pair, CUES[pair]
+            elif token in CUES and (not previous or token not in ONLY_FIRST):
+                yield place + 1, token, CUES[token]
     if not text.isascii() and _unspaced_pattern().search(text):
         for cue, aspect in CUE_RUNS:
             if cue in text:
@@ -527,9 +543,9 @@ def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect
 
 
 def _is_heading(line: str, tokens: tuple[str, ...]) -> bool:
-    if line.rstrip(_CLOSING)[-1:] not in (":", "：") and line[0] != "#" and not line.startswith("**"):
+    if len(tokens) > _HEADING_WORDS or sum(map(len, tokens)) > _HEADING_CHARACTERS:
         return False
-    return len(tokens) <= _HEADING_WORDS and sum(map(len, tokens)) <= _HEADING_CHARACTERS
+    return line.rstrip(_CLOSING)[-1:] in (":", "：") or line[0] == "#" or line.startswith("**")
 
 
 def _heading_aspect(tokens: tuple[str, ...], text: str) -> Aspect | None:

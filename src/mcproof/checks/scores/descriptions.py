@@ -161,7 +161,7 @@ def _has_example(schema: Any) -> bool:
     return bool(schema.get("examples")) or (isinstance(text, str) and gives_example(text))
 
 
-def _on_topic(subject: Subject) -> Iterable[str]:
+def _on_topic(subject: Subject) -> set[str]:
     """The content beyond the name of related sentences: each repeats a word of another, or covers an aspect."""
     name = stems_of(subject.tool.name)
     topic = set(name).union(*map(stems_of, subject.parameters))
@@ -170,6 +170,8 @@ def _on_topic(subject: Subject) -> Iterable[str]:
         if not content or sentence.is_about or not topic.isdisjoint(sentence.content):
             content |= sentence.content
             topic |= sentence.content
+            if len(content) > len(name) + 2 * ENOUGH_WORDS:  # whatever the script, enough
+                break
     return content - name
 
 
@@ -266,10 +268,11 @@ def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
     """The loss of a description that contains nothing about the tool; it applies to every component."""
     if not tool.description.strip():
         return Loss("no description", 1.0)
-    content = frozenset[str]().union(*(sentence.content for sentence in parsed.sentences))
-    if not content:
-        return Loss("says nothing about the tool", 1.0)
-    return None if content - stems_of(tool.name) else Loss("only repeats the name", 1.0)
+    name = stems_of(tool.name)
+    if not all(sentence.content <= name for sentence in parsed.sentences):
+        return None
+    is_name = any(sentence.content for sentence in parsed.sentences)
+    return Loss("only repeats the name" if is_name else "says nothing about the tool", 1.0)
 
 
 def _score(losses: list[Loss]) -> float:
