@@ -222,11 +222,11 @@ def _reported(name: str, version: str, others: list[KnownPackage]) -> list[Known
 
 def _distinct(packages: list[KnownPackage]) -> list[KnownPackage]:
     """Return each package once, with a version if any place has it; different versions stay."""
-    versioned = {(known.ecosystem, known.name) for known in packages if known.version is not None}
+    versioned = {(package.ecosystem, package.name) for package in packages if package.version is not None}
     distinct: dict[tuple[str, str, str | None], KnownPackage] = {}
-    for known in packages:
-        if known.version is not None or (known.ecosystem, known.name) not in versioned:
-            distinct.setdefault((known.ecosystem, known.name, known.version), known)
+    for package in packages:
+        if package.version is not None or (package.ecosystem, package.name) not in versioned:
+            distinct.setdefault((package.ecosystem, package.name, package.version), package)
     return list(distinct.values())
 
 

@@ -31,10 +31,10 @@ class OmissionReason(NamedTuple):
 
 NO_NAME = {
     kind: OmissionReason(
-        f"the {what} of a {one} is not known statically, so it is not checked",
-        f"the {what}s of {{}} {one}s are not known statically, so they are not checked; this is the first",
+        f"the {identity} of a {noun} is not known statically, so it is not checked",
+        f"the {identity}s of {{}} {noun}s are not known statically, so they are not checked; this is the first",
     )
-    for kind, one, what in (
+    for kind, noun, identity in (
         ("tools", "tool", "name"),
         ("resources", "resource", "URI"),
         ("templates", "resource template", "URI"),

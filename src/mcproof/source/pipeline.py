@@ -94,9 +94,13 @@ def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap
     overrides = {**source_map.overrides, **changed}
     if source_map.server is None:
         return discover(source_map.target, overrides, whole=source_map.is_whole)
-    found = discover_servers(source_map.target, overrides)
-    same = [one for _, one in found if one.servers == source_map.servers and one.server == source_map.server]
-    return next((one for one in same if _is_python(one) == _is_python(source_map)), None)
+    discovered = discover_servers(source_map.target, overrides)
+    same = [
+        candidate
+        for _, candidate in discovered
+        if candidate.servers == source_map.servers and candidate.server == source_map.server
+    ]
+    return next((candidate for candidate in same if _is_python(candidate) == _is_python(source_map)), None)
 
 
 def flows_of(source_map: SourceMap) -> SourceFlows:

@@ -78,13 +78,13 @@ def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) 
         groups = source.groups()
         if len(groups) <= 1:
             items = without_duplicates(source.items(), as_one=True)
-            found = source.map_of(items, source.host.servers, is_whole=True)
-            return [(folder, found._replace(server=0, servers=1))] if groups else []
+            source_map = source.map_of(items, source.host.servers, is_whole=True)
+            return [(folder, source_map._replace(server=0, servers=1))] if groups else []
         maps = []
         for number, (group, name) in enumerate(zip(groups, group_names(folder, groups), strict=True)):
             items = without_duplicates(group.items, as_one=True)
-            found = source.map_of(items, group.servers, is_whole=True)
-            maps.append((name, found._replace(server=number, servers=len(groups))))
+            source_map = source.map_of(items, group.servers, is_whole=True)
+            maps.append((name, source_map._replace(server=number, servers=len(groups))))
         return maps
 
 
@@ -267,22 +267,22 @@ class _Source:
         """The catalog of some items."""
         serving = [server for server in servers if server.items or server.handlers]
         numbers = dict.fromkeys(map(id, self.host.servers), 0)
-        made = assemble(items, server_info(serving or servers), numbers, self._omissions, self._incomplete_lists)
+        source_map = assemble(items, server_info(serving or servers), numbers, self._omissions, self._incomplete_lists)
         comments = {}
         for module in self.run.modules.loaded:
-            if module.source.file in made.files and b"mcproof" in module.source.data:
+            if module.source.file in source_map.files and b"mcproof" in module.source.data:
                 comments[module.source.file] = _comments(module)
         return SourceMap(
             target=self._target,
-            document=made.document,
-            locations=made.locations,
-            tools=made.tools,
-            lines=made.lines,
+            document=source_map.document,
+            locations=source_map.locations,
+            tools=source_map.tools,
+            lines=source_map.lines,
             comments=comments,
             problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
-            files=made.files,
+            files=source_map.files,
             incomplete_lists=frozenset(self._incomplete_lists),
-            continuation_lines=made.continuation_lines,
+            continuation_lines=source_map.continuation_lines,
             omissions=self._omissions.reported(),
             overrides=self._overrides,
             read=frozenset(self.files.read_paths),
@@ -297,8 +297,8 @@ _COMMENT = re.compile(r"//.*mcproof.*|/\*[^*]*mcproof[^*]*\*/")
 def _comments(module: Module) -> list[tuple[int, str]]:
     """The comments that mention mcproof, with their lines."""
     text = module.source.data.decode("utf-8", "replace")
-    found = []
+    comments = []
     for number, line in enumerate(text.split("\n"), 1):
         if "mcproof" in line[:10_000] and (match := _COMMENT.search(line[:10_000])):
-            found.append((number, f"# {match[0].strip('/* ')}"))
-    return found
+            comments.append((number, f"# {match[0].strip('/* ')}"))
+    return comments

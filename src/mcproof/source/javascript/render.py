@@ -107,7 +107,7 @@ class Writer:
         return rendered.json
 
     def _object(self, value: JsObject, pointer: str, depth: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         names, is_open = keys_of(value)
         places = member_places(value)
         for name in names:
@@ -120,29 +120,29 @@ class Writer:
                 self.locate(below, places[key])
             written = self.write(member, below, depth + 1)
             if written is not UNWRITTEN:
-                made[key] = written
+                members[key] = written
             elif pointer.endswith("/properties"):
-                made[key] = {}  # that there is such a property is known
+                members[key] = {}  # that there is such a property is known
             if isinstance(name, Unknown):
                 self.unknown.add(below)
         if is_open:
             self.unknown.add(pointer)
-        return made
+        return members
 
     def _array(self, value: JsArray, pointer: str, depth: int) -> list[Any]:
-        made: list[Any] = []
+        items: list[Any] = []
         for item in value.items:
-            below = f"{pointer}/{len(made)}"
+            below = f"{pointer}/{len(items)}"
             is_doubtful = isinstance(item, Unknown) and any(option is ABSENT for option in item.options)
             written = UNWRITTEN if is_doubtful else self.write(item, below, depth + 1)
             if written is UNWRITTEN:
                 self.unknown.discard(below)
                 self.unknown.add(pointer)
             else:
-                made.append(written)
+                items.append(written)
         if value.is_open:
             self.unknown.add(pointer)
-        return made
+        return items
 
 
 def render(
@@ -264,14 +264,14 @@ def _lines(place: Place | None) -> tuple[tuple[str, int], ...]:
 
 def server_info(servers: list[ServerValue]) -> dict[str, Any]:
     """What the servers report when a client connects: what all of them share."""
-    known: dict[str, str] = {}
+    stated: dict[str, str] = {}
     for key in ("name", "version", "instructions") if servers else ():
         values = {value if isinstance(value := default_of(server.info.get(key)), str) else None for server in servers}
         only = values.pop()
         if only and not values:
-            known[key] = only
-    info = {key: known[key] for key in ("name", "version") if key in known}
-    made: dict[str, Any] = {"serverInfo": info} if info else {}
-    if "instructions" in known:
-        made["instructions"] = known["instructions"]
-    return {**made, "_meta": {FROM_SOURCE: True}} if made else {}
+            stated[key] = only
+    info = {key: stated[key] for key in ("name", "version") if key in stated}
+    document: dict[str, Any] = {"serverInfo": info} if info else {}
+    if "instructions" in stated:
+        document["instructions"] = stated["instructions"]
+    return {**document, "_meta": {FROM_SOURCE: True}} if document else {}

@@ -395,9 +395,9 @@ def chat_markup(texts: ModelTexts) -> Iterator[Problem]:
     """
     from mcproof.checks.texts.markup import chat_markup as found_markup
 
-    for found in found_markup(texts):
-        message = f"has markup of a chat template: {quoted(found.marker)}"
-        problem = problem_of_text(texts, found.text, message, {"marker": escaped(found.marker)})
+    for markup in found_markup(texts):
+        message = f"has markup of a chat template: {quoted(markup.marker)}"
+        problem = problem_of_text(texts, markup.text, message, {"marker": escaped(markup.marker)})
         if problem is not None:
             yield problem
 

@@ -105,10 +105,10 @@ def _declare(host: McpHost, parser: ParserValue, first: Value, rest: list[Value]
         for name, options in first.members.items():
             _declare(host, parser, name, [options])
     elif isinstance(first, str) and parser.package == "commander":
-        found = _LONG_FLAG.search(first)
+        flag = _LONG_FLAG.search(first)
         default = next((value for value in reversed(rest[1:]) if not getattr(value, "is_callable", False)), UNDEFINED)
-        if found is not None:
-            parser.declare(found[2], True if found[1] and default is UNDEFINED else default)
+        if flag is not None:
+            parser.declare(flag[2], True if flag[1] and default is UNDEFINED else default)
     elif isinstance(first, str):
         options = default_of(argument(rest, 0))
         is_object = isinstance(options, JsObject)
@@ -165,6 +165,6 @@ def _defaults(host: McpHost, options: Value, key: str) -> JsObject:
     parser = ParserValue(host, "")
     declared = default_of(get_member(host.run, default_of(options), key))
     for name, member in declared.members.items() if isinstance(declared, JsObject) else ():
-        known = default_of(member)
-        parser.declare(name, get_member(host.run, known, "default") if isinstance(known, JsObject) else member)
+        default = default_of(member)
+        parser.declare(name, get_member(host.run, default, "default") if isinstance(default, JsObject) else member)
     return parser.parsed

@@ -48,9 +48,9 @@ def _class_of(module: Module) -> Value:
     """The class that a file exports: its default, else the first."""
     names, _ = keys_of(module.value())
     for name in ("default", *names):
-        found = module.exported(name) if isinstance(name, str) else None
-        if isinstance(found, JsClass):
-            return found
+        exported = module.exported(name) if isinstance(name, str) else None
+        if isinstance(exported, JsClass):
+            return exported
     return None
 
 
@@ -59,26 +59,26 @@ def add_class(host: McpHost, server: ServerValue, kind: str, exported: Value) ->
     exported = default_of(exported)
     if not isinstance(exported, JsClass):
         return
-    made = construct(host.run, exported, [], None)
-    if not isinstance(made, JsObject):
+    instance = construct(host.run, exported, [], None)
+    if not isinstance(instance, JsObject):
         return
     place = (exported.code.module, exported.code.node)
     body = exported.code.node.child_by_field_name("body")
     if body is not None:
-        made.sources = ((place[0], body),)
-    schema = get_member(host.run, made, "schema")
+        instance.sources = ((place[0], body),)
+    schema = get_member(host.run, instance, "schema")
     if kind == "tools":
-        fields = members_of(host, made, _FIELDS)
+        fields = members_of(host, instance, _FIELDS)
         fields["inputSchema"] = _tool_schema(host, schema)
-        output = get_member(host.run, made, "outputSchemaShape")
+        output = get_member(host.run, instance, "outputSchemaShape")
         if output is not UNDEFINED:
             fields["outputSchema"] = output
     elif kind == "prompts":
-        fields = members_of(host, made, ("name", "title", "description", "icons"))
+        fields = members_of(host, instance, ("name", "title", "description", "icons"))
         fields["argsSchema"] = _by_name(host, schema, "required") if isinstance(schema, JsObject) else schema
     else:
-        fields = members_of(host, made, ("uri", "name", "title", "description", "mimeType", "size", "icons"))
-    add(host, server, kind, fields, place, places=member_places(made))
+        fields = members_of(host, instance, ("uri", "name", "title", "description", "mimeType", "size", "icons"))
+    add(host, server, kind, fields, place, places=member_places(instance))
 
 
 def _tool_schema(host: McpHost, schema: Value) -> Value:

@@ -55,8 +55,6 @@ class McpHost:
         self.program: Value = None
         """The parser that `commander` exports."""
 
-    # Values
-
     def is_native(self, value: Any) -> bool:
         return isinstance(value, (ServerValue, ServerPart, Environment, parsers.ParserValue))
 
@@ -102,9 +100,9 @@ class McpHost:
 
     def wrapped(self, server: Any) -> JsObject:
         """A server as a value of the program."""
-        made = JsObject({})
-        made.native = server
-        return made
+        wrapper = JsObject({})
+        wrapper.native = server
+        return wrapper
 
     def _library_member(self, library: Library, name: str) -> Value:
         path = [part for part in library.path if part[:1] != "/"]
@@ -118,15 +116,13 @@ class McpHost:
             zod = self.versions.zod(os.path.join(self.files.top, name))
             if not schemas.has_class(name, zod):
                 return UNDEFINED
-        if library.package in parsers.PACKAGES and (found := parsers.library_member(self, library, name)) is not None:
-            return found
+        if library.package in parsers.PACKAGES and (member := parsers.library_member(self, library, name)) is not None:
+            return member
         if library.package == "process" and not path:
             process = self.run.globals["process"]
             members = process.members if isinstance(process, JsObject) else {}
             return members.get(name, Unknown("this is not known"))
         return Library(library.package, (*library.path, name))
-
-    # Calls
 
     def call(self, value: Any, arguments: Sequence[Value], place: Place | None) -> Value:
         given = list(arguments)
@@ -160,12 +156,12 @@ class McpHost:
         if isinstance(value, Library) and value.package in parsers.PACKAGES:
             return parsers.create(self, value)
         if isinstance(value, Library) and value.path:
-            made = registration.create(self, value, given, place)
-            if made is not None:
-                server = made.native
+            instance = registration.create(self, value, given, place)
+            if instance is not None:
+                server = instance.native
                 if isinstance(server, ServerValue) and server.framework == "mcp-framework" and place is not None:
                     self.starts.append(lambda: folders.load_classes(self, server, place))
-                return made
+                return instance
         pass_on(self.run, given)
         return Unknown("what is created here is not known")
 
@@ -177,11 +173,11 @@ class McpHost:
         if name == "zodToJsonSchema" or (library.package == "zod-to-json-schema" and not name):
             converter = self.versions.of("zod-to-json-schema", path) or NEWEST_CONVERTER
             return schemas.convert(given, self.versions.zod(path), converter)
-        made = parsers.call_function(self, library, name, given)
-        if made is None:
-            made = registration.call_function(self, library, name, given, place)
-        if made is not None:
-            return made
+        value = parsers.call_function(self, library, name, given)
+        if value is None:
+            value = registration.call_function(self, library, name, given, place)
+        if value is not None:
+            return value
         if library.package in node_modules.MODULES:
             if library.package == "module" and name == "createRequire" and place is not None:
                 return place[0].require

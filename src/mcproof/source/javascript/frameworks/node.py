@@ -61,7 +61,7 @@ def _path(name: str, given: list[Value]) -> Value:
     match name:
         case "join":
             return os.path.normpath(
-                os.path.join(*[text.lstrip("/") if n else text for n, text in enumerate(texts)] or ["."])
+                os.path.join(*[text.lstrip("/") if position else text for position, text in enumerate(texts)] or ["."])
             )
         case "resolve":
             return (
@@ -115,9 +115,9 @@ def _content(files: ProjectFiles, path: Value) -> Value:
     if isinstance(path, Unknown) and path.is_default:
         path = path.options[0]
     if isinstance(path, str) and path.endswith(_TEXTS):
-        found = os.path.normpath(path)
-        if files.owns(found) and os.path.isfile(found):
-            data = files.read(found)
+        absolute = os.path.normpath(path)
+        if files.owns(absolute) and os.path.isfile(absolute):
+            data = files.read(absolute)
             if data is not None:
                 return data.decode("utf-8", "replace").removeprefix("\ufeff")
     return Unknown("the content of a file is not known")

@@ -67,9 +67,9 @@ def create(host: McpHost, library: Library, given: list[Value], place: Place | N
         if name == class_name and library.package.startswith(package):
             return host.wrapped(new_server(host, framework, given, place, library.package))
     if name == "ResourceTemplate":
-        made = JsObject({"uriTemplate": argument(given, 0)}, is_open=True)
-        made.native = TemplateValue(argument(given, 0), place)
-        return made
+        template = JsObject({"uriTemplate": argument(given, 0)}, is_open=True)
+        template.native = TemplateValue(argument(given, 0), place)
+        return template
     return None
 
 
@@ -116,33 +116,33 @@ def add(
     places: dict[str, Place] | None = None,
 ) -> RegisteredItem:
     """Register an item."""
-    found = dict(places or {})
+    all_places = dict(places or {})
     if isinstance(literal, JsObject):
         for key, where in member_places(literal).items():
-            found.setdefault(key, where)
-    known = {key: value for key, value in given.items() if value is not UNDEFINED}
-    item = RegisteredItem(kind, known, server, place, host.run.doubts(), found)
+            all_places.setdefault(key, where)
+    stated = {key: value for key, value in given.items() if value is not UNDEFINED}
+    item = RegisteredItem(kind, stated, server, place, host.run.doubts(), all_places)
     server.items.append(item)
     return item
 
 
 def member_places(value: JsObject) -> dict[str, Place]:
     """Where the members of an object are written."""
-    found: dict[str, Place] = {}
+    member_place: dict[str, Place] = {}
     for module, node in value.sources:
         for child in children_of(node):
             names = (child.child_by_field_name(field) for field in ("key", "name", "property"))
             key = next((name for name in names if name is not None), child)
             text = module.source.text(key).strip("\"'")
             if text in value.members:
-                found.setdefault(text, (module, child))
-    return found
+                member_place.setdefault(text, (module, child))
+    return member_place
 
 
 def members_of(host: McpHost, value: Value, names: tuple[str, ...]) -> dict[str, Value]:
     """Some members of a value."""
-    found = {name: get_member(host.run, value, name) for name in names}
-    return {name: member for name, member in found.items() if member is not UNDEFINED}
+    members = {name: get_member(host.run, value, name) for name in names}
+    return {name: member for name, member in members.items() if member is not UNDEFINED}
 
 
 def _is_function(value: Value) -> bool:
@@ -295,16 +295,16 @@ def _prompt(host: McpHost, server: ServerValue, given: list[Value], place: Place
     fields: dict[str, Value] = {"name": argument(given, 0)}
     literal: Value = None
     for value in given[1:]:
-        plain = default_of(value)
-        if isinstance(plain, str):
+        arguments = default_of(value)
+        if isinstance(arguments, str):
             fields["description"] = value
-        elif isinstance(plain, JsObject) and not _is_function(plain):
+        elif isinstance(arguments, JsObject) and not _is_function(arguments):
             if (
-                any(key in plain.members for key in ("argsSchema", "title", "description"))
-                and not _is_shape(host, plain)
-            ) or "argsSchema" in plain.members:
-                fields.update(members_of(host, plain, ("title", "description", "argsSchema", "_meta", "icons")))
-                literal = plain
+                any(key in arguments.members for key in ("argsSchema", "title", "description"))
+                and not _is_shape(host, arguments)
+            ) or "argsSchema" in arguments.members:
+                fields.update(members_of(host, arguments, ("title", "description", "argsSchema", "_meta", "icons")))
+                literal = arguments
             else:
                 fields["argsSchema"] = value
     return handle(host, add(host, server, "prompts", fields, place, literal=literal))
@@ -466,10 +466,10 @@ def listed_items(host: McpHost, server: ServerValue) -> tuple[list[RegisteredIte
             for item in changed:
                 item.is_conditional = True
             items += changed
-        found, is_open = items_of(host.run, listed)
+        values, is_open = items_of(host.run, listed)
         if is_open:
             incomplete.add(LISTS[kind])
-        for value in found:
+        for value in values:
             options = (
                 [option for option in value.options if option is not ABSENT] if isinstance(value, Unknown) else [value]
             )

@@ -81,10 +81,10 @@ def call_zod(run: Interpreter, library: Library, given: list[Value], place: Plac
         )
     if module == "zod":
         module = "zod/v3" if zod < (4,) else "zod/v4"
-    made = zod_call(path, given, call, module)
-    if isinstance(made, ZodSchema) and made.node is None:
-        made.node = place
-    return made
+    schema = zod_call(path, given, call, module)
+    if isinstance(schema, ZodSchema) and schema.node is None:
+        schema.node = place
+    return schema
 
 
 def module_of(library: Library) -> tuple[str, tuple[str, ...]]:
@@ -128,12 +128,12 @@ def call_schema(
         return Unknown(f"what `{name}` returns is not known")
     if name in ("parse", "parseAsync", "safeParse", "safeParseAsync", "spa"):
         return Unknown("what a schema parses is not known")
-    made = zod_method(
+    called = zod_method(
         schema, name, given, lambda function, arguments: call_value(run, function, UNDEFINED, list(arguments), None)
     )
-    if isinstance(made, ZodSchema) and place is not None:
-        made.node = place
-    return made
+    if isinstance(called, ZodSchema) and place is not None:
+        called.node = place
+    return called
 
 
 _CLASS = re.compile(r"Zod[A-Z]\w+")
@@ -196,21 +196,21 @@ class Versions:
     def _lock(self) -> dict[str, str]:
         top = self._files.top
         if top not in self._locks:
-            found = self._locks[top] = {}
+            lock = self._locks[top] = {}
             data = self._files.lock(top)
             for name in NEWEST:
                 match = re.search(rf'"node_modules/{re.escape(name)}": \{{\s*"version": "([^"]+)"', data)
                 match = match or re.search(rf"(?m)^\s*['\"/]*{re.escape(name)}@(\d[\w.-]*)", data)
                 match = match or re.search(rf'(?m)^"?{re.escape(name)}@[^\n]*:\n\s+version:? "?(\d[\w.-]*)', data)
                 if match is not None:
-                    found[name] = match[1]
+                    lock[name] = match[1]
         return self._locks[top]
 
     def zod(self, path: str) -> Version:
         """The version of zod: the declared one, or the one that the SDK brings."""
-        found = self.of("zod", path)
-        if found is not None:
-            return found
+        version = self.of("zod", path)
+        if version is not None:
+            return version
         if self.of("mcp-framework", path) is not None or (self.of("fastmcp", path) or (4,)) < (4,):
             return (3, 25, 76)
         sdk = self.of("@modelcontextprotocol/sdk", path)
@@ -228,8 +228,8 @@ class Versions:
                 (2, 0, 0) if package == "@modelcontextprotocol/server" else self.of("@modelcontextprotocol/sdk", path)
             )
             return Emitter("sdk", version or (1, 32, 2), zod, converter)
-        known = name in ("fastmcp", "mastra", "tmcp", "mcp-framework")
-        return Emitter(name if known else "sdk", self.of(package, path) or (999,), zod, converter)
+        is_supported = name in ("fastmcp", "mastra", "tmcp", "mcp-framework")
+        return Emitter(name if is_supported else "sdk", self.of(package, path) or (999,), zod, converter)
 
 
 def exact_version(text: str) -> Version | None:
@@ -241,7 +241,7 @@ def newest_allowed(range_: str, newest: dict[int, Version]) -> Version | None:
     """The newest version in a range of npm, as an installation chooses it."""
     if "zod@" in range_ or range_.startswith("npm:"):
         range_ = range_.rpartition("@")[2]
-    found = []
+    versions = []
     for alternative in range_.split("||")[:10]:
         match = re.match(r"\s*(\^|~|>=|=|v)?\s*(\d+)(?:\.(\d+|x|\*))?(?:\.(\d+|x|\*))?", alternative)
         if match is None:
@@ -250,16 +250,16 @@ def newest_allowed(range_: str, newest: dict[int, Version]) -> Version | None:
         numbers = tuple(int(part) for part in parts if part is not None and part.isdigit())
         limit = newest.get(numbers[0], (numbers[0], 999, 999))
         if sign == "^" or len(numbers) == 1:
-            found.append(max(limit, numbers))
+            versions.append(max(limit, numbers))
         elif sign == "~" or len(numbers) == 2:
-            found.append((*numbers[:2], 999))
+            versions.append((*numbers[:2], 999))
         elif sign == ">=":
-            found.append(max([*newest.values(), numbers]))
+            versions.append(max([*newest.values(), numbers]))
         else:
-            found.append(numbers)
-    if not found:
+            versions.append(numbers)
+    if not versions:
         return max(newest.values(), default=None) if range_.strip() in ("*", "latest", "") else None
-    return max(found)
+    return max(versions)
 
 
 def recognized_names(names: dict[str, Value]) -> Library | None:
@@ -297,9 +297,11 @@ def recognized_code(code: FunctionCode) -> Library | None:
 
 def constructor_of(run: Interpreter, name: str) -> NativeFunction:
     """A class of zod 4 in a bundle: what it creates is known by the definition that it gets."""
-    made = NativeFunction(name, lambda this, given: from_definition(run, argument(given, 0)))
-    made.members["@@construct"] = NativeFunction(name, lambda this, given: from_definition(run, argument(given, 0)))
-    return made
+    constructor = NativeFunction(name, lambda this, given: from_definition(run, argument(given, 0)))
+    constructor.members["@@construct"] = NativeFunction(
+        name, lambda this, given: from_definition(run, argument(given, 0))
+    )
+    return constructor
 
 
 _OF_DEFINITION: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -353,14 +355,14 @@ def from_definition(run: Interpreter, definition: Value) -> Value:
         name = str(member("format"))
     if kind == "number" and isinstance(member("format"), str):
         name = str(member("format")).replace("safeint", "int")
-    made = zod_call(("z", name), arguments, call, "zod/v4")
-    if not isinstance(made, ZodSchema):
-        return made
+    schema = zod_call(("z", name), arguments, call, "zod/v4")
+    if not isinstance(schema, ZodSchema):
+        return schema
     if kind == "object":
         extra = member("catchall")
         if isinstance(extra, ZodSchema):
             method = {"never": "strict", "unknown": "loose"}.get(extra.kind, "catchall")
-            made = zod_method(made, method, [extra], call)
+            schema = zod_method(schema, method, [extra], call)
     if member("coerce") is True:
-        made.facts["coerce"] = True
-    return made
+        schema.facts["coerce"] = True
+    return schema

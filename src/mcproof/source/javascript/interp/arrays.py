@@ -38,9 +38,6 @@ def _calls(run: Interpreter, function: Value, item: Value, index: int, array: Js
     return like(result, item)
 
 
-# Arrays
-
-
 @method("Array", "map")
 def _map(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
     function = argument(given, 0)

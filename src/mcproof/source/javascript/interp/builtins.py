@@ -121,7 +121,7 @@ class Collection:
         self.entries: dict[Value, Value] = {}
 
     def items(self) -> list[Value]:
-        found = [(key, value) for key, value in self.entries.items()]
+        pairs = [(key, value) for key, value in self.entries.items()]
         if self.kind == "Set":
-            return [like(key, value) for key, value in found]
-        return [like(JsArray([key, present(value)]), value) for key, value in found]
+            return [like(key, value) for key, value in pairs]
+        return [like(JsArray([key, present(value)]), value) for key, value in pairs]

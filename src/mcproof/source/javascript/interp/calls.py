@@ -49,21 +49,21 @@ def compile_arguments(module: Module, node: Node | None) -> Callable[[Scope], li
         is_spread = child.type == "spread_element"
         parts.append((is_spread, compile_expression(module, children_of(child)[0] if is_spread else child)))
     if not any(is_spread for is_spread, _ in parts):
-        plain = [part for _, part in parts]
-        return lambda scope: [part(scope) for part in plain]
+        evaluators = [part for _, part in parts]
+        return lambda scope: [part(scope) for part in evaluators]
     run = module.run
 
     def evaluate(scope: Scope) -> list[Value]:
-        made: list[Value] = []
+        values: list[Value] = []
         for is_spread, part in parts:
             if is_spread:
                 items, is_open = items_of(run, part(scope))
-                made += items
+                values += items
                 if is_open:
-                    made.append(Unknown("the arguments of this call are not known"))
+                    values.append(Unknown("the arguments of this call are not known"))
             else:
-                made.append(part(scope))
-        return made
+                values.append(part(scope))
+        return values
 
     return evaluate
 
@@ -198,17 +198,17 @@ def _yield(module: Module, node: Node) -> Evaluate:
 
     def evaluate(scope: Scope) -> Value:
         value = inner(scope)
-        found = scope.function.variables.get(functions.YIELDED)
-        if found is UNDEFINED:
+        yielded = scope.function.variables.get(functions.YIELDED)
+        if yielded is UNDEFINED:
             return value.value if isinstance(value, JsPromise) else value
-        if isinstance(found, JsArray):
-            run.will_change(found)
+        if isinstance(yielded, JsArray):
+            run.will_change(yielded)
             if is_many:
                 items, is_open = items_of(run, value)
-                found.items = found.items + items
-                found.is_open = found.is_open or is_open
+                yielded.items = yielded.items + items
+                yielded.is_open = yielded.is_open or is_open
             else:
-                found.items.append(value)
+                yielded.items.append(value)
         return Unknown("what is sent to a generator is not known")
 
     return evaluate

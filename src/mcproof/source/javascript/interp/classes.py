@@ -101,55 +101,55 @@ def compile_class(module: Module, node: Node) -> Evaluate:
 
     def evaluate(scope: Scope) -> Value:
         run.charge(2 + len(parts) // 4)
-        known = len(run.registering)
+        count = len(run.registering)
         inner = Scope(scope)
-        made = JsClass(code, inner, code.name, base(scope) if base is not None else None)
+        cls = JsClass(code, inner, code.name, base(scope) if base is not None else None)
         if code.name:
-            inner.variables[code.name] = made
-        prototype = JsObject({"constructor": made})
-        made.members["prototype"] = prototype
-        parent = made.base
+            inner.variables[code.name] = cls
+        prototype = JsObject({"constructor": cls})
+        cls.members["prototype"] = prototype
+        parent = cls.base
         if isinstance(parent, JsFunction):
-            prototype.proto, made.proto = parent.prototype(), parent
+            prototype.proto, cls.proto = parent.prototype(), parent
         static = Scope(inner, is_function=True)
-        static.frame = Frame(made, made)
-        for kind, is_static, key, what in parts:
-            owner = made if is_static else prototype
+        static.frame = Frame(cls, cls)
+        for kind, is_static, key, member in parts:
+            owner = cls if is_static else prototype
             name = key if isinstance(key, str) else _name(key(inner))
             if kind == "field":
                 if is_static:
-                    value = what(static)  # type: ignore[operator]
+                    value = member(static)  # type: ignore[operator]
                     name_function(value, name)
-                    run.write(made.members, name, value, made.birth)
+                    run.write(cls.members, name, value, cls.birth)
                 else:
-                    made.fields.append((name, what))  # type: ignore[arg-type]
+                    cls.fields.append((name, member))  # type: ignore[arg-type]
             elif kind == "block":
-                what(static)  # type: ignore[operator]
+                member(static)  # type: ignore[operator]
             elif kind == "method":
-                method = JsFunction(what, inner, name, home=owner)  # type: ignore[arg-type]
+                method = JsFunction(member, inner, name, home=owner)  # type: ignore[arg-type]
                 if name == "constructor" and not is_static:
-                    made.constructor = method
+                    cls.constructor = method
                 else:
                     owner.members[name] = method
             else:
-                add_accessor(owner.members, name, kind, JsFunction(what, inner, name, home=owner))  # type: ignore[arg-type]
-        made.is_library = run.host.recognized(made)
-        if made.is_library is not None:
+                add_accessor(owner.members, name, kind, JsFunction(member, inner, name, home=owner))  # type: ignore[arg-type]
+        cls.is_library = run.host.recognized(cls)
+        if cls.is_library is not None:
             # what its methods do is known, and is not followed
-            prototype.members = {"constructor": made}
+            prototype.members = {"constructor": cls}
             prototype.proto = None
-            del run.registering[known:]
-        return made
+            del run.registering[count:]
+        return cls
 
     return evaluate
 
 
 def construct(run: Interpreter, function: JsFunction, given: list[Value], place: tuple[Module, Node] | None) -> Value:
     """Create an instance of a class, or of a function as in older code."""
-    made = JsObject({}, function.prototype())
-    made.native = None
-    result = initialize(run, function, made, given, function, place)
-    return result if isinstance(result, JsObject) and result is not made else made
+    instance = JsObject({}, function.prototype())
+    instance.native = None
+    result = initialize(run, function, instance, given, function, place)
+    return result if isinstance(result, JsObject) and result is not instance else instance
 
 
 def initialize(
@@ -181,12 +181,12 @@ def initialize(
         return call_function(run, function, this, given, target)
     if function is None or function is UNDEFINED:
         return this
-    made = run.host.construct(function, given, place)
-    if isinstance(made, JsObject):
-        for name, member in made.members.items():
+    instance = run.host.construct(function, given, place)
+    if isinstance(instance, JsObject):
+        for name, member in instance.members.items():
             run.write(this.members, name, member, this.birth)
-        this.native = this.native or made.native
-        this.is_open = this.is_open or made.is_open
+        this.native = this.native or instance.native
+        this.is_open = this.is_open or instance.is_open
     else:
         this.is_open = True  # it may inherit anything
     return this

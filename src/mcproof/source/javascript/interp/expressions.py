@@ -64,11 +64,11 @@ def compile_expression(module: Module, node: Node | None) -> Evaluate:
     """The function that evaluates an expression."""
     if node is None:
         return lambda scope: UNDEFINED
-    found = _COMPILERS.get(node.type)
-    if found is None:
+    compiler = _COMPILERS.get(node.type)
+    if compiler is None:
         why = f"`{node.type.replace('_', ' ')}` is not followed"
         return lambda scope: Unknown(why)
-    return found(module, node)
+    return compiler(module, node)
 
 
 def constant(value: Value) -> Evaluate:
@@ -101,7 +101,7 @@ def _regex(module: Module, node: Node) -> Evaluate:
 @compiles("template_string")
 def _template(module: Module, node: Node) -> Evaluate:
     parts: list[str | Evaluate] = []
-    plain: list[Any] = []
+    pieces: list[Any] = []
     for child in node.children:
         if child.type == "template_substitution":
             inner = children_of(child)
@@ -112,13 +112,13 @@ def _template(module: Module, node: Node) -> Evaluate:
             parts.append(module.source.text(child).replace("\r\n", "\n"))
     if all(isinstance(part, str) for part in parts):
         return constant(functions.whole_text("".join(map(str, parts))))
-    del plain
+    del pieces
 
     def evaluate(scope: Scope) -> Value:
-        made: Value = ""
+        text: Value = ""
         for part in parts:
-            made = add(made, part if isinstance(part, str) else text_of(part(scope)))
-        return made
+            text = add(text, part if isinstance(part, str) else text_of(part(scope)))
+        return text
 
     return evaluate
 
@@ -234,8 +234,8 @@ def _array(module: Module, node: Node) -> Evaluate:
                 is_open = is_open or more_open
             else:
                 items.append(value)
-        made = JsArray(items[:MOST_ITEMS], is_open=is_open or len(items) > MOST_ITEMS)
-        return made if by_default is None else Unknown(by_default.reason, (made,), is_default=True)
+        array = JsArray(items[:MOST_ITEMS], is_open=is_open or len(items) > MOST_ITEMS)
+        return array if by_default is None else Unknown(by_default.reason, (array,), is_default=True)
 
     return evaluate
 
@@ -244,7 +244,7 @@ def _array(module: Module, node: Node) -> Evaluate:
 def _object(module: Module, node: Node) -> Evaluate:
     run = module.run
     children = children_of(node)
-    plain: list[tuple[str, Evaluate]] = []
+    literal_members: list[tuple[str, Evaluate]] = []
     is_plain = True
     parts: list[tuple[str, Any, Any]] = []
     for child in children[:MOST_PROPERTIES]:
@@ -265,38 +265,38 @@ def _object(module: Module, node: Node) -> Evaluate:
             is_plain = False
         if parts and not isinstance(parts[-1][1], str):
             is_plain = False
-    plain = [(name, value) for _, name, value in parts] if is_plain else []
+    literal_members = [(name, value) for _, name, value in parts] if is_plain else []
     source = (module, node)
 
     def evaluate_plain(scope: Scope) -> Value:
-        run.charge(1 + len(plain) // 8)
-        made = JsObject({name: value(scope) for name, value in plain})
-        made.sources = (source,)
-        return made
+        run.charge(1 + len(literal_members) // 8)
+        target = JsObject({name: value(scope) for name, value in literal_members})
+        target.sources = (source,)
+        return target
 
     def evaluate(scope: Scope) -> Value:
         run.charge(1 + len(parts) // 8)
-        made = JsObject({})
-        made.sources = (source,)
-        members = made.members
+        target = JsObject({})
+        target.sources = (source,)
+        members = target.members
         for kind, key, value in parts:
             if kind == "spread":
-                _spread_into(run, made, value(scope))
+                _spread_into(run, target, value(scope))
                 run.charge(len(members) // 16)
                 continue
             name = key if isinstance(key, str) else property_key(key(scope))
             if isinstance(name, Unknown):
-                made.is_open = True
+                target.is_open = True
             elif kind == "pair":
                 members[name] = value(scope)
             elif kind == "method":
-                members[name] = functions.JsFunction(value, scope, name, home=made)
+                members[name] = functions.JsFunction(value, scope, name, home=target)
             else:
-                functions.add_accessor(members, name, kind, functions.JsFunction(value, scope, name, home=made))
-        return made
+                functions.add_accessor(members, name, kind, functions.JsFunction(value, scope, name, home=target))
+        return target
 
-    if "__proto__" in dict(plain):
-        del plain[[name for name, _ in plain].index("__proto__")]
+    if "__proto__" in dict(literal_members):
+        del literal_members[[name for name, _ in literal_members].index("__proto__")]
     return evaluate_plain if is_plain else evaluate
 
 
@@ -313,34 +313,34 @@ def _key(module: Module, node: Node | None) -> str | Evaluate:
     return module.source.text(node)
 
 
-def _spread_into(run: Interpreter, made: JsObject, value: Value) -> None:
+def _spread_into(run: Interpreter, target: JsObject, value: Value) -> None:
     """Copy the members of a value into a new object."""
     if isinstance(value, Unknown):
         options = [option for option in value.options if isinstance(option, JsObject)]
         is_open = not value.options
         if value.options:
-            known = [option.members if isinstance(option, JsObject) else {} for option in value.options]
-            for name in dict.fromkeys(name for members in known for name in members):
-                here = made.members.get(name, ABSENT)
-                made.members[name] = either(
-                    [members.get(name, here) for members in known], value.reason, is_default=value.is_default
+            alternatives = [option.members if isinstance(option, JsObject) else {} for option in value.options]
+            for name in dict.fromkeys(name for members in alternatives for name in members):
+                here = target.members.get(name, ABSENT)
+                target.members[name] = either(
+                    [members.get(name, here) for members in alternatives], value.reason, is_default=value.is_default
                 )
-        made.is_open = made.is_open or is_open
+        target.is_open = target.is_open or is_open
         for option in options:
-            made.sources = (*option.sources, *made.sources)
+            target.sources = (*option.sources, *target.sources)
         return
     if isinstance(value, JsArray):
-        made.members.update({str(index): item for index, item in enumerate(value.items)})
+        target.members.update({str(index): item for index, item in enumerate(value.items)})
     elif isinstance(value, JsObject):
         for name, member in list(value.members.items()):
             is_computed = type(member) in (Accessor, Deferred)
-            made.members[name] = get_member(run, value, name) if is_computed else member
-        made.is_open = made.is_open or value.is_open
-        made.sources = (*value.sources, *made.sources)[:8]
+            target.members[name] = get_member(run, value, name) if is_computed else member
+        target.is_open = target.is_open or value.is_open
+        target.sources = (*value.sources, *target.sources)[:8]
         if run.host.is_native(value.native):
-            made.native = value.native  # a copy of the environment
+            target.native = value.native  # a copy of the environment
     elif not (value is None or value is UNDEFINED or isinstance(value, (bool, int, float, str))):
-        made.is_open = True
+        target.is_open = True
 
 
 @compiles("arrow_function", "function_expression", "function", "generator_function")
@@ -353,9 +353,9 @@ def _function(module: Module, node: Node) -> Evaluate:
 
     def evaluate(scope: Scope) -> Value:
         inner = Scope(scope)  # the name of a function expression is known only in it
-        made = functions.JsFunction(code, inner, code.name)
-        inner.variables[code.name] = made
-        return made
+        function = functions.JsFunction(code, inner, code.name)
+        inner.variables[code.name] = function
+        return function
 
     return evaluate
 

@@ -195,18 +195,18 @@ class JsFunction(JsObject):
 
     def bound(self, this: Value, arguments: Sequence[Value]) -> JsFunction:
         """What `bind` makes of it."""
-        made = JsFunction(self.code, self.scope, self.name, self.home)
-        made.members = self.members
-        made.bound_this = (this,) if self.bound_this is None else self.bound_this
-        made.arguments = (*self.arguments, *arguments)
-        return made
+        copy = JsFunction(self.code, self.scope, self.name, self.home)
+        copy.members = self.members
+        copy.bound_this = (this,) if self.bound_this is None else self.bound_this
+        copy.arguments = (*self.arguments, *arguments)
+        return copy
 
     def prototype(self) -> JsObject:
         """The object whose members its instances inherit."""
-        found = self.members.get("prototype")
-        if not isinstance(found, JsObject):
-            found = self.members["prototype"] = JsObject({})
-        return found
+        prototype = self.members.get("prototype")
+        if not isinstance(prototype, JsObject):
+            prototype = self.members["prototype"] = JsObject({})
+        return prototype
 
 
 class NativeFunction(JsObject):
@@ -304,8 +304,8 @@ def _one_of(returned: list[tuple[Value, bool | None]], last: Value) -> Value:
 
 def add_accessor(members: dict[str, Value], name: str, kind: str, function: JsFunction) -> None:
     """Add a getter or a setter."""
-    known = members.get(name)
-    get, set_ = known if isinstance(known, Accessor) else (UNDEFINED, UNDEFINED)
+    accessor = members.get(name)
+    get, set_ = accessor if isinstance(accessor, Accessor) else (UNDEFINED, UNDEFINED)
     members[name] = Accessor(function, set_) if kind == "get" else Accessor(get, function)
 
 

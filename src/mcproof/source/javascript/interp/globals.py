@@ -144,9 +144,9 @@ def _native(name: str, use: Use) -> NativeFunction:
 
 
 def _with_members(name: str, use: Use, members: dict[str, Use]) -> NativeFunction:
-    made = _native(name, use)
-    made.members.update({key: _native(key, value) for key, value in members.items()})
-    return made
+    function = _native(name, use)
+    function.members.update({key: _native(key, value) for key, value in members.items()})
+    return function
 
 
 def _namespace(members: dict[str, Use]) -> JsObject:
@@ -272,11 +272,11 @@ def _regexp(given: list[Value]) -> Value:
 
 
 def _error(name: str, given: list[Value]) -> JsObject:
-    made = JsObject(
+    error = JsObject(
         {"name": name, "message": argument(given, 0) if given else "", "stack": Unknown("a stack is not known")}
     )
-    made.native = "error"
-    return made
+    error.native = "error"
+    return error
 
 
 def _array(run: Interpreter) -> NativeFunction:
@@ -293,10 +293,10 @@ def _array(run: Interpreter) -> NativeFunction:
         if isinstance(source, JsObject) and isinstance(source.members.get("length"), int):
             length = source.members["length"]
             items, is_open = ([UNDEFINED] * length, False) if length <= MOST_ITEMS else ([], True)
-        made = JsArray(items, is_open=is_open)
+        array = JsArray(items, is_open=is_open)
         if getattr(argument(given, 1), "is_callable", False):
-            return METHODS["Array"]["map"](run, made, given[1:])
-        return made
+            return METHODS["Array"]["map"](run, array, given[1:])
+        return array
 
     return _with_members("Array", create, {
         "isArray": lambda given: _known(argument(given, 0), lambda value: isinstance(value, JsArray)),
@@ -385,9 +385,6 @@ def environment_member(name: str) -> Unknown:
     return Unknown(reason, (UNDEFINED,), is_default=True)
 
 
-# Functions of `Object`
-
-
 def _object(given: list[Value]) -> Value:
     value = argument(given, 0)
     return JsObject({}) if value is UNDEFINED or value is None else value
@@ -471,17 +468,17 @@ def _descriptors(given: list[Value]) -> Value:
 
 def _from_entries(run: Interpreter, given: list[Value]) -> Value:
     items, is_open = items_of(run, argument(given, 0))
-    made = JsObject({}, is_open=is_open)
+    target = JsObject({}, is_open=is_open)
     for item in items:
-        known = default_of(present(item))
-        if isinstance(known, JsArray) and len(known.items) > 1:
-            key = property_key(known.items[0])
+        pair = default_of(present(item))
+        if isinstance(pair, JsArray) and len(pair.items) > 1:
+            key = property_key(pair.items[0])
             if isinstance(key, str):
-                value = known.items[1]
-                made.members[key] = maybe(value, item.reason) if isinstance(item, Unknown) else value
+                value = pair.items[1]
+                target.members[key] = maybe(value, item.reason) if isinstance(item, Unknown) else value
                 continue
-        made.is_open = True
-    return made
+        target.is_open = True
+    return target
 
 
 def _create(given: list[Value]) -> Value:
@@ -544,22 +541,22 @@ def _object_functions(run: Interpreter) -> dict[str, Use]:
 
 def _metadata_functions() -> dict[str, Use]:
     """What the package `reflect-metadata` adds to `Reflect`: facts by which containers create objects."""
-    known: dict[tuple[int, Value, Value], tuple[Value, Value]] = {}
+    metadata: dict[tuple[int, Value, Value], tuple[Value, Value]] = {}
 
     def define(given: list[Value]) -> Value:
         key, value, target, member = (*given, *[UNDEFINED] * 4)[:4]
-        known[id(target), member, key] = (target, value)  # the target is kept, so that its id stays its own
+        metadata[id(target), member, key] = (target, value)  # the target is kept, so that its id stays its own
         return UNDEFINED
 
     def own(given: list[Value]) -> Value:
         key, target, member = (*given, *[UNDEFINED] * 3)[:3]
-        return known.get((id(target), member, key), (target, UNDEFINED))[1]
+        return metadata.get((id(target), member, key), (target, UNDEFINED))[1]
 
     def inherited(given: list[Value]) -> Value:
         key, target, member = (*given, *[UNDEFINED] * 3)[:3]
         while isinstance(target, JsObject):
-            if (found := own([key, target, member])) is not UNDEFINED:
-                return found
+            if (own_value := own([key, target, member])) is not UNDEFINED:
+                return own_value
             target = target.proto
         return UNDEFINED
 
@@ -583,9 +580,9 @@ def _clone(run: Interpreter, value: Value, depth: int) -> Value:
     if isinstance(value, JsArray):
         return JsArray([_clone(run, item, depth + 1) for item in value.items], is_open=value.is_open)
     if isinstance(value, JsObject) and value.native is None:
-        made = JsObject(
+        clone = JsObject(
             {name: _clone(run, member, depth + 1) for name, member in value.members.items()}, is_open=value.is_open
         )
-        made.sources = value.sources
-        return made
+        clone.sources = value.sources
+        return clone
     return value

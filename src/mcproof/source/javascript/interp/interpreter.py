@@ -212,12 +212,12 @@ class Interpreter:
 
     def doubts(self) -> frozenset[tuple[int, int]]:
         """The branches that decide whether the present code runs: the condition's node and the side."""
-        found: list[tuple[int, int]] = []
+        doubts: list[tuple[int, int]] = []
         context: Context | None = self.context
         while context is not None:
-            found += context.doubts
+            doubts += context.doubts
             context = context.parent
-        return frozenset(found)
+        return frozenset(doubts)
 
     def write(self, container: dict[Any, Value], name: Any, value: Value, birth: int) -> None:
         """Set a variable or a member of something with that birth."""
@@ -402,8 +402,8 @@ def _merged_items(lists: list[list[Value]], reason: str, *, has_default: bool) -
     for number, items in enumerate(lists):
         by_default = has_default and not number
         for item in items[common:]:
-            known = item.options if isinstance(item, Unknown) and item.options else (item,)
-            rest.setdefault(tuple(map(id, known)), maybe(item, reason, by_default=by_default))
+            options = item.options if isinstance(item, Unknown) and item.options else (item,)
+            rest.setdefault(tuple(map(id, options)), maybe(item, reason, by_default=by_default))
     return (first[:common] + list(rest.values()))[:MOST_MERGED]
 
 
@@ -452,7 +452,7 @@ def over_options(value: Unknown, use: Callable[[Value], Value]) -> Value:
         return Unknown(value.reason)
     options = [option for option in value.options if option is not ABSENT] or [UNDEFINED]
     results = [use(option) for option in options]
-    made = either(results, value.reason, is_default=value.is_default)
-    if value.is_default and not isinstance(made, Unknown):
-        return Unknown(value.reason, (made,), is_default=True)
-    return made
+    result = either(results, value.reason, is_default=value.is_default)
+    if value.is_default and not isinstance(result, Unknown):
+        return Unknown(value.reason, (result,), is_default=True)
+    return result

@@ -100,12 +100,12 @@ def get_member(run: Interpreter, value: Value, name: str) -> Value:
         if value.native is not None and value.native.__class__ is not str and run.host.is_native(value.native):
             own = member_from(run, value, name, value)
             return own if own is not UNDEFINED else run.host.member(value.native, name)
-        known = run.host.recognized(value) if "ZodObject" in value.members else None
-        if known is not None:
-            return run.host.member(known, name)
-        found = member_from(run, value, name, value)
-        if found is not UNDEFINED:
-            return found
+        recognized = run.host.recognized(value) if "ZodObject" in value.members else None
+        if recognized is not None:
+            return run.host.member(recognized, name)
+        member = member_from(run, value, name, value)
+        if member is not UNDEFINED:
+            return member
         return object_member(run, value, name)
     if isinstance(value, Unknown):
         if value.options:
@@ -174,10 +174,10 @@ def set_member(run: Interpreter, value: Value, name: str | Unknown, new: Value) 
         new.name = name
     at: JsObject | None = value
     while at is not None:
-        known = at.members.get(name)
-        if known.__class__ is Accessor:
-            if isinstance(known.set, JsFunction):
-                call_function(run, known.set, value, [new])
+        before = at.members.get(name)
+        if before.__class__ is Accessor:
+            if isinstance(before.set, JsFunction):
+                call_function(run, before.set, value, [new])
             elif at is value:
                 break
             return

@@ -75,10 +75,10 @@ class Module:
         """What an import of a name gets."""
         whole = self.value()
         if isinstance(whole, JsObject):
-            found = member_from(self.run, whole, name, whole)
-            if found is UNDEFINED and name == "default" and "default" not in whole.members:
+            member = member_from(self.run, whole, name, whole)
+            if member is UNDEFINED and name == "default" and "default" not in whole.members:
                 return whole
-            return found
+            return member
         return whole if name == "default" else get_member(self.run, whole, name)
 
     def namespace(self) -> Value:
@@ -175,7 +175,10 @@ class Module:
     def _is_for_types(self, clause: Node) -> bool:
         """Whether all names of a clause are types, which leave no import behind."""
         specifiers = [
-            one for child in children_of(clause) if child.type == "named_imports" for one in children_of(child)
+            specifier_node
+            for child in children_of(clause)
+            if child.type == "named_imports"
+            for specifier_node in children_of(child)
         ]
         is_only = all(child.type == "named_imports" for child in children_of(clause))
         return (
@@ -228,7 +231,11 @@ class Module:
                 return
             declarators = [child for child in children_of(declaration) if child.type == "variable_declarator"]
             if declarators:
-                names = [name for one in declarators for name in names_in(self, one.child_by_field_name("name"))]
+                names = [
+                    name
+                    for declarator in declarators
+                    for name in names_in(self, declarator.child_by_field_name("name"))
+                ]
             else:
                 named = declaration.child_by_field_name("name")
                 names = [self.source.text(named)] if named is not None else []

@@ -89,23 +89,23 @@ def collection(run: Interpreter, kind: str, source: Value) -> Value:
     """A map or a set of the items of something iterable."""
     if isinstance(source, Unknown) and source.is_default:
         return over_options(source, lambda option: collection(run, kind, option))
-    made = JsObject({})
-    made.native = Collection(kind)
-    items, made.is_open = items_of(run, source) if source is not None and source is not UNDEFINED else ([], False)
+    target = JsObject({})
+    target.native = Collection(kind)
+    items, target.is_open = items_of(run, source) if source is not None and source is not UNDEFINED else ([], False)
     run.charge(len(items) // 4)
     for item in items:
-        known = present(item)
+        entry = present(item)
         if kind == "Set":
-            key, value = known, known
-        elif isinstance(known, JsArray) and len(known.items) > 1:
-            key, value = known.items[0], known.items[1]
+            key, value = entry, entry
+        elif isinstance(entry, JsArray) and len(entry.items) > 1:
+            key, value = entry.items[0], entry.items[1]
         else:
-            made.is_open = True
+            target.is_open = True
             continue
         if isinstance(key, Unknown) and not key.options:
-            made.is_open = True
-        made.native.entries[key] = like(value, item)
-    return made
+            target.is_open = True
+        target.native.entries[key] = like(value, item)
+    return target
 
 
 @method("Map", "set")

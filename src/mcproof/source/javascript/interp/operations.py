@@ -167,8 +167,8 @@ def short_circuit(
     # the side that is not taken has the left value, as far as it can be that one
     if isinstance(left, Unknown) and left.options:
         fits = [option for option in left.options if test(option) in (None, not goes_right)]
-        kept = Unknown(left.reason, tuple(fits)) if fits else Unknown(left.reason)
-        shown: Value = fits[0] if len(fits) == 1 and not left.is_default else kept
+        left_value = Unknown(left.reason, tuple(fits)) if fits else Unknown(left.reason)
+        shown: Value = fits[0] if len(fits) == 1 and not left.is_default else left_value
     else:
         shown = left
 
@@ -218,10 +218,10 @@ def _assignment(module: Module, node: Node) -> Evaluate:
     name = module.source.text(left) if left is not None and left.type == "identifier" else ""
 
     def evaluate(scope: Scope) -> Value:
-        made = value(scope)
-        functions.name_function(made, name)
-        assign(scope, made)
-        return made
+        assigned = value(scope)
+        functions.name_function(assigned, name)
+        assign(scope, assigned)
+        return assigned
 
     return evaluate
 
@@ -237,11 +237,11 @@ def _augmented(module: Module, node: Node) -> Evaluate:
         before = old(scope)
         if operator in ("&&", "||", "??"):
             test = is_nullish if operator == "??" else truth
-            made = short_circuit(module, node, scope, before, new, test, operator != "||")
+            assigned = short_circuit(module, node, scope, before, new, test, operator != "||")
         else:
-            made = binary(operator, before, new(scope))
-        assign(scope, made)
-        return made
+            assigned = binary(operator, before, new(scope))
+        assign(scope, assigned)
+        return assigned
 
     return evaluate
 

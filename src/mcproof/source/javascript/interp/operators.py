@@ -40,8 +40,8 @@ def truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, Unknown):
         if value.options and not value.is_default:
-            found = {None if option is ABSENT else truth(option) for option in value.options}
-            return found.pop() if len(found) == 1 else None
+            truths = {None if option is ABSENT else truth(option) for option in value.options}
+            return truths.pop() if len(truths) == 1 else None
         return None
     return None if isinstance(value, Library) and value.package == "?" else True
 
@@ -55,8 +55,8 @@ def is_nullish(value: Value) -> bool | None:
     """Whether a value is null or undefined; None if unknown."""
     if isinstance(value, Unknown):
         if value.options and not value.is_default:
-            found = {option is ABSENT or is_nullish(option) for option in value.options}
-            return found.pop() if len(found) == 1 else None
+            answers = {option is ABSENT or is_nullish(option) for option in value.options}
+            return answers.pop() if len(answers) == 1 else None
         return None
     return value is None or value is UNDEFINED
 
@@ -113,8 +113,8 @@ def text_of(value: Value, depth: int = 0) -> str | Unknown:
     if isinstance(value, JsRegExp):
         return f"/{value.source}/{value.flags}"
     if isinstance(value, Unknown):
-        made = over_options(value, lambda option: text_of(option, depth))
-        return made if isinstance(made, (str, Unknown)) else Unknown(value.reason)
+        text = over_options(value, lambda option: text_of(option, depth))
+        return text if isinstance(text, (str, Unknown)) else Unknown(value.reason)
     if isinstance(value, JsArray) and not value.is_open and depth < DEEPEST_TEXT:
         return joined(value, ",", depth + 1)
     if isinstance(value, JsObject) and not value.is_open:
@@ -142,8 +142,8 @@ def joined(array: JsArray, separator: str, depth: int = 0) -> str | Unknown:
                 pieces.append(rest.options[0] if isinstance(rest, Unknown) else rest)
             return Unknown(text.reason, (separator.join(pieces),), is_default=True)
         parts.append(text)
-    made = separator.join(parts)
-    return made if len(made) <= LONGEST_TEXT else Unknown("a text is too long")
+    whole = separator.join(parts)
+    return whole if len(whole) <= LONGEST_TEXT else Unknown("a text is too long")
 
 
 def number_of_value(value: Value) -> int | float | Unknown:
@@ -159,8 +159,8 @@ def number_of_value(value: Value) -> int | float | Unknown:
     if isinstance(value, str):
         return parsed_number(value)
     if isinstance(value, Unknown):
-        made = over_options(value, number_of_value)
-        return made if isinstance(made, (int, float, Unknown)) else Unknown(value.reason)
+        number = over_options(value, number_of_value)
+        return number if isinstance(number, (int, float, Unknown)) else Unknown(value.reason)
     return math.nan if isinstance(value, JsObject) else Unknown("this number is not known")
 
 
@@ -200,8 +200,8 @@ def add(left: Value, right: Value) -> Value:
         for text in texts:
             if isinstance(text, Unknown):
                 return text
-        made = f"{texts[0]}{texts[1]}"
-        return made if len(made) <= LONGEST_TEXT else Unknown("a text is too long")
+        whole = f"{texts[0]}{texts[1]}"
+        return whole if len(whole) <= LONGEST_TEXT else Unknown("a text is too long")
     numbers = [number_of_value(part) for part in parts]
     if isinstance(numbers[0], Unknown) or isinstance(numbers[1], Unknown):
         return Unknown("this number is not known")
@@ -212,30 +212,30 @@ def _arithmetic(operator: str, left: float, right: float) -> Value:
     try:
         match operator:
             case "+":
-                made: float = left + right
+                result: float = left + right
             case "-":
-                made = left - right
+                result = left - right
             case "*":
-                made = left * right
+                result = left * right
             case "/":
                 if right == 0:
                     return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left)
-                made = left / right
+                result = left / right
             case "%":
-                made = math.fmod(left, right) if right else math.nan
+                result = math.fmod(left, right) if right else math.nan
             case "**":
                 if abs(right) > 1_000:
                     return Unknown("a number is too large")
-                made = float(left) ** right
+                result = float(left) ** right
             case _:
                 return Unknown("this number is not known")
     except (OverflowError, ValueError):
         return math.inf
-    if isinstance(made, complex):
+    if isinstance(result, complex):
         return math.nan
-    if isinstance(made, int) and abs(made) > 2**53:
-        made = float(made)
-    return integral(made)
+    if isinstance(result, int) and abs(result) > 2**53:
+        result = float(result)
+    return integral(result)
 
 
 def _to_int32(value: float) -> int:
@@ -261,8 +261,8 @@ def strictly_equal(left: Value, right: Value) -> bool | Unknown:
         unknown, other = (left, right) if isinstance(left, Unknown) else (right, left)
         if not unknown.options:
             return Unknown(unknown.reason)
-        made = over_options(unknown, lambda option: strictly_equal(option, other))
-        return made if isinstance(made, (bool, Unknown)) else Unknown(unknown.reason)
+        answer = over_options(unknown, lambda option: strictly_equal(option, other))
+        return answer if isinstance(answer, (bool, Unknown)) else Unknown(unknown.reason)
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
@@ -331,9 +331,9 @@ def binary(operator: str, left: Value, right: Value) -> Value:
 
 def inverted(value: Value) -> Value:
     """The operator `!`."""
-    known = truth(value)
-    if known is not None:
-        return not known
+    is_true = truth(value)
+    if is_true is not None:
+        return not is_true
     if isinstance(value, Unknown) and value.is_default:
         return over_options(value, inverted)
     return Unknown(value.reason if isinstance(value, Unknown) else "a condition is not settled")
@@ -342,8 +342,8 @@ def inverted(value: Value) -> Value:
 def type_name(value: Value) -> str | Unknown:
     """The operator `typeof`."""
     if isinstance(value, Unknown):
-        made = over_options(value, type_name)
-        return made if isinstance(made, (str, Unknown)) else Unknown(value.reason)
+        name = over_options(value, type_name)
+        return name if isinstance(name, (str, Unknown)) else Unknown(value.reason)
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, (int, float)):
@@ -399,6 +399,6 @@ def as_data(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, JsObject) and not getattr(value, "is_callable", False):
         if value.is_open:
             raise LookupError
-        made = {name: as_data(member, depth + 1, left) for name, member in value.members.items() if name[:2] != "@@"}
-        return {name: member for name, member in made.items() if member is not UNDEFINED}
+        members = {name: as_data(member, depth + 1, left) for name, member in value.members.items() if name[:2] != "@@"}
+        return {name: member for name, member in members.items() if member is not UNDEFINED}
     return UNDEFINED

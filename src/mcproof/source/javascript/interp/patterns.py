@@ -184,11 +184,11 @@ def _without(value: Value, names: list[str]) -> Value:
         return over_options(value, lambda option: _without(option, names))
     if not isinstance(value, JsObject):
         return JsObject({}, is_open=not (value is None or value is UNDEFINED))
-    made = JsObject(
+    rest = JsObject(
         {name: member for name, member in value.members.items() if name not in names}, is_open=value.is_open
     )
-    made.sources = value.sources
-    return made
+    rest.sources = value.sources
+    return rest
 
 
 def _compile_array(module: Module, node: Node, bind_name: Callable[[str], Bind]) -> Bind:

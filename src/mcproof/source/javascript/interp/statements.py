@@ -56,10 +56,10 @@ def compile_statement(module: Module, node: Node | None) -> Execute:
     """The function that executes a statement."""
     if node is None or node.type in _TYPES or node.type in FUNCTIONS:
         return _nothing  # functions are defined before the statements around them run
-    found = _COMPILERS.get(node.type)
-    if found is None:
+    compiler = _COMPILERS.get(node.type)
+    if compiler is None:
         return _expression(module, node) if node.type != "ERROR" else _nothing
-    return found(module, node)
+    return compiler(module, node)
 
 
 def hoisted_function(node: Node) -> Node | None:
@@ -198,9 +198,9 @@ def _enum(module: Module, node: Node) -> Execute:
             if isinstance(value, int) and not isinstance(value, bool):
                 members[str(value)] = label
                 following = value + 1
-        made = JsObject(members)
-        made.sources = ((module, body),)
-        scope.variables[text] = made
+        enum = JsObject(members)
+        enum.sources = ((module, body),)
+        scope.variables[text] = enum
         return None
 
     return execute
@@ -218,10 +218,10 @@ def _namespace(module: Module, node: Node) -> Execute:
 
     def execute(scope: Scope) -> Completion | None:
         inner = Scope(scope, is_function=True)
-        known = scope.variables.get(text)
-        scope.variables[text] = made = known if isinstance(known, JsObject) else JsObject({})
+        before = scope.variables.get(text)
+        scope.variables[text] = namespace = before if isinstance(before, JsObject) else JsObject({})
         completion = block(inner)
-        made.members.update(inner.variables)
+        namespace.members.update(inner.variables)
         return completion
 
     return execute

@@ -57,8 +57,8 @@ def _replace(run: Interpreter, this: str, given: list[Value]) -> Value:
     pattern, new = argument(given, 0), argument(given, 1)
     run.charge(1 + len(this) // 100)
     if isinstance(pattern, JsRegExp):
-        found = expression_of(pattern)
-        if found is None or len(this) > _LONGEST_SEARCHED:
+        expression = expression_of(pattern)
+        if expression is None or len(this) > _LONGEST_SEARCHED:
             return _UNKNOWN_TEXT
         is_all = "g" in pattern.flags
         failed: list[Unknown] = []
@@ -66,17 +66,17 @@ def _replace(run: Interpreter, this: str, given: list[Value]) -> Value:
         def substitute(match: re.Match[str]) -> str:
             if getattr(new, "is_callable", False):
                 groups = [UNDEFINED if group is None else group for group in match.groups()]
-                made = text_of(call_value(run, new, UNDEFINED, [match[0], *groups, match.start()], None))
+                replacement = text_of(call_value(run, new, UNDEFINED, [match[0], *groups, match.start()], None))
             else:
-                made = text_of(new)
-                if isinstance(made, str) and "$" in made:
-                    made = _substituted(made, match)
-            if isinstance(made, Unknown):
-                failed.append(made)
+                replacement = text_of(new)
+                if isinstance(replacement, str) and "$" in replacement:
+                    replacement = _substituted(replacement, match)
+            if isinstance(replacement, Unknown):
+                failed.append(replacement)
                 return ""
-            return made
+            return replacement
 
-        result = found.sub(substitute, this, count=0 if is_all else 1)
+        result = expression.sub(substitute, this, count=0 if is_all else 1)
         return failed[0] if failed else result
     old = text_of(pattern)
     if isinstance(old, Unknown):
@@ -115,10 +115,10 @@ def _split(run: Interpreter, this: str, given: list[Value]) -> Value:
     if separator is UNDEFINED:
         return JsArray([this])
     if isinstance(separator, JsRegExp):
-        found = expression_of(separator)
-        if found is None or len(this) > _LONGEST_SEARCHED:
+        expression = expression_of(separator)
+        if expression is None or len(this) > _LONGEST_SEARCHED:
             return JsArray([], is_open=True)
-        return JsArray([UNDEFINED if part is None else part for part in found.split(this)])
+        return JsArray([UNDEFINED if part is None else part for part in expression.split(this)])
     text = text_of(separator)
     if isinstance(text, Unknown):
         return JsArray([], is_open=True)
@@ -141,22 +141,26 @@ def _code(run: Interpreter, this: str, given: list[Value]) -> Value:
 @method("String", "match")
 def _match(run: Interpreter, this: str, given: list[Value]) -> Value:
     pattern = argument(given, 0)
-    found = expression_of(pattern) if isinstance(pattern, JsRegExp) else None
-    if found is None or len(this) > _LONGEST_SEARCHED:
+    expression = expression_of(pattern) if isinstance(pattern, JsRegExp) else None
+    if expression is None or len(this) > _LONGEST_SEARCHED:
         return _UNKNOWN_TEXT
     if "g" in pattern.flags:
-        parts: list[Value] = [match[0] for match in found.finditer(this)]
+        parts: list[Value] = [match[0] for match in expression.finditer(this)]
         return JsArray(parts) if parts else None
-    match = found.search(this)
-    return None if match is None else JsArray([match[0], *(UNDEFINED if g is None else g for g in match.groups())])
+    match = expression.search(this)
+    return (
+        None
+        if match is None
+        else JsArray([match[0], *(UNDEFINED if group is None else group for group in match.groups())])
+    )
 
 
 @method("RegExp", "test")
 def _test(run: Interpreter, this: JsRegExp, given: list[Value]) -> Value:
-    text, found = text_of(argument(given, 0)), expression_of(this)
-    if isinstance(text, Unknown) or found is None or len(text) > _LONGEST_SEARCHED:
+    text, expression = text_of(argument(given, 0)), expression_of(this)
+    if isinstance(text, Unknown) or expression is None or len(text) > _LONGEST_SEARCHED:
         return Unknown("what a regular expression matches is not known")
-    return found.search(text) is not None
+    return expression.search(text) is not None
 
 
 @method("RegExp", "exec")

@@ -75,7 +75,14 @@ class Zod3Converter:
             if self.options.references == "root":
                 return {"$ref": "/".join(earlier)}
             if self.options.references == "relative":
-                common = next((n for n, (one, two) in enumerate(zip(path, earlier, strict=False)) if one != two), None)
+                common = next(
+                    (
+                        index
+                        for index, (part, earlier_part) in enumerate(zip(path, earlier, strict=False))
+                        if part != earlier_part
+                    ),
+                    None,
+                )
                 shared = min(len(path), len(earlier)) if common is None else common
                 return {"$ref": "/".join([str(len(path) - shared), *earlier[shared:]])}
             if len(earlier) < len(path) and path[: len(earlier)] == earlier:
@@ -113,8 +120,6 @@ class Zod3Converter:
             return self._write(schema.inner, path)
         inner = self._write(schema.inner, [*path, "anyOf", "1"])
         return {} if inner is None else {"anyOf": [{"not": {}}, inner]}
-
-    # Kinds
 
     def _write_string(self, schema: ZodSchema, *_: object) -> Json:
         return _string(schema.checks, self.options.version)
@@ -172,10 +177,12 @@ class Zod3Converter:
         entries = schema.facts["entries"]
         if schema.facts.get("is_native"):
             # TypeScript lists the names of numbers, too: `{ A: 0, 0: "A" }`.
-            kept = {name: value for name, value in entries.items() if type_of(_looked_up(entries, value)) != "number"}
-            types = {type_of(value) for value in kept.values()}
+            members = {
+                name: value for name, value in entries.items() if type_of(_looked_up(entries, value)) != "number"
+            }
+            types = {type_of(value) for value in members.values()}
             written = ["string", "number"] if len(types) != 1 else "string" if types == {"string"} else "number"
-            json: Json = {"type": written, "enum": [as_json(value) for value in kept.values()]}
+            json: Json = {"type": written, "enum": [as_json(value) for value in members.values()]}
         else:
             json = {"type": "string", "enum": list(entries.values())}
         if schema.facts.get("is_open"):
@@ -264,8 +271,8 @@ class Zod3Converter:
             if joined is not None:
                 return joined
         written = [self._write(member, [*path, "anyOf", str(index)]) for index, member in enumerate(options)]
-        kept = [member for member in written if member is not None and (member or not self.options.strict_unions)]
-        return {"anyOf": kept} if kept else None
+        branches = [member for member in written if member is not None and (member or not self.options.strict_unions)]
+        return {"anyOf": branches} if branches else None
 
     def _write_intersection(self, schema: ZodSchema, path: list[str]) -> Json | None:
         members: list[Json] = []
@@ -396,9 +403,6 @@ def _one_or_all(types: list[Any]) -> Any:
     return distinct if len(distinct) > 1 else distinct[0] if distinct else None
 
 
-# Strings
-
-
 def _string(checks: tuple[Check, ...], version: Version) -> Json:
     json: Json = {"type": "string"}
     for check in checks:
@@ -443,9 +447,6 @@ def _add(json: Json, word: str, combination: str, value: Value) -> None:
         members.append({word: value})
     else:
         json[word] = value
-
-
-# Values
 
 
 def accepts(schema: Value, value: Value, depth: int = 0) -> bool | None:

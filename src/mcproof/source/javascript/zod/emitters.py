@@ -188,9 +188,6 @@ FRAMEWORKS = {
 }
 
 
-# Conversions that source calls by itself
-
-
 def to_json_schema(schema: Value, options: Value, zod: Version) -> Value:
     """What `z.toJSONSchema(schema, options)` returns."""
     if not isinstance(schema, ZodSchema):

@@ -149,8 +149,6 @@ def regexp_source(text: str) -> str:
     return "".join(parts) or "(?:)"
 
 
-# All checks of a schema of zod 4
-
 SAFE_INTEGER = 2**53 - 1
 NUMBER_FORMATS: dict[str, tuple[float, float]] = {
     "int": (-SAFE_INTEGER, SAFE_INTEGER),

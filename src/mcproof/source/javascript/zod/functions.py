@@ -67,12 +67,12 @@ CHECKS_OF_MINI = {
 def zod_call(path: Sequence[str], arguments: Sequence[Value], call: Call, module: str = "zod") -> Value:
     """What a function of zod returns; `path` is its name in the module, such as `("z", "coerce", "number")`."""
     name = path[-1] if path else ""
-    made = _made(name, [settled(argument) for argument in arguments], call, module, is_iso="iso" in path)
-    if made is None:
+    schema = _made(name, [settled(argument) for argument in arguments], call, module, is_iso="iso" in path)
+    if schema is None:
         return Unknown(f"nothing is known of z.{name}()")
-    if "coerce" in path and isinstance(made, ZodSchema):
-        made.facts["coerce"] = True
-    return made
+    if "coerce" in path and isinstance(schema, ZodSchema):
+        schema.facts["coerce"] = True
+    return schema
 
 
 def _made(name: str, arguments: list[Value], call: Call, module: str, *, is_iso: bool) -> Value:
@@ -88,8 +88,8 @@ def _made(name: str, arguments: list[Value], call: Call, module: str, *, is_iso:
         return schema("string", first, checks=(Check(name, tuple(arguments)),), is_format=True)
     kind = SAME_AS.get(name, name)
     if kind in SIMPLE:
-        made = schema(kind, first, **({"function": first} if kind == "custom" and arguments else {}))
-        return made.wrapped("optional") if name.startswith("on") or name in ("ostring", "oboolean") else made
+        created = schema(kind, first, **({"function": first} if kind == "custom" and arguments else {}))
+        return created.wrapped("optional") if name.startswith("on") or name in ("ostring", "oboolean") else created
     if name in NUMBERS:
         return schema("number", first, checks=(Check(name),))
     if name in WRAPPERS:

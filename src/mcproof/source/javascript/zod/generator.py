@@ -146,8 +146,6 @@ class Zod4Generator:
             parent = self._parent(parent)
         return metadata
 
-    # Parts
-
     def _process(self, schema: Value, path: tuple[ZodSchema, ...]) -> Json:
         schema = settled(schema)
         if not isinstance(schema, ZodSchema):
@@ -225,8 +223,6 @@ class Zod4Generator:
             part.json["_prefault"] = as_json(schema.facts["value"])
         elif schema.kind == "readonly":
             part.json["readOnly"] = True
-
-    # Kinds
 
     def _write_string(self, json: Json, schema: ZodSchema, *_: object) -> None:
         facts = aggregated(schema, self.version)
@@ -409,8 +405,6 @@ class Zod4Generator:
         json["type"] = "string"
         json["pattern"] = Unknown("the pattern of a template is not derived")
 
-    # Facts about schemas
-
     def _may_be_absent(self, schema: Value) -> bool:
         """Whether a member with this schema may be left out."""
         schema = settled(schema)
@@ -485,8 +479,6 @@ class Zod4Generator:
             if earlier is None and (schema.kind != "catch" or self.version >= (4, 4)):
                 pending += children(schema)
         return False
-
-    # References
 
     def _extract_definitions(self, root: ZodSchema) -> None:
         count = 0
@@ -576,9 +568,9 @@ def _copy(facts: dict[str, Any], json: Json, *words: tuple[str, str]) -> None:
 
 
 def _type_of_all(json: Json, values: list[Any], types: set[str]) -> None:
-    found = {type_of(value) for value in values}
-    if len(found) == 1 and found <= types:
-        json["type"] = found.pop()
+    type_names = {type_of(value) for value in values}
+    if len(type_names) == 1 and type_names <= types:
+        json["type"] = type_names.pop()
 
 
 def _listed(check: Check) -> list[Value]:

@@ -196,9 +196,6 @@ METHODS: dict[str, Any] = {
 }
 
 
-# Objects
-
-
 def _shaped(
     schema: ZodSchema, shape: dict[str, Value], *, is_open: bool = False, step: str = "shape", **facts: Any
 ) -> ZodSchema:
@@ -316,9 +313,6 @@ def _selected(schema: ZodSchema, names: Value, *, keeps: bool) -> ZodSchema:
     entries = {name: value for name, value in schema.facts["entries"].items() if (name in chosen) == keeps}
     is_open = schema.facts.get("is_open", False) or not isinstance(names, JsArray) or names.is_open
     return ZodSchema("enum", {"entries": entries, "is_open": is_open}, module=schema.module)
-
-
-# Members
 
 
 def zod_member(schema: ZodSchema, name: str) -> Value:

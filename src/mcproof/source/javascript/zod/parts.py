@@ -61,8 +61,10 @@ class UnknownParts:
     def share(self, source: dict[str, Any], target: dict[str, Any]) -> None:
         """Record that an object takes over the members of another."""
         if id(source) in self._marks:
-            marks = self._marks.setdefault(id(target), (target, {}))[1]
-            marks |= {member: reason for member, reason in self._marks[id(source)][1].items() if member not in marks}
+            reasons = self._marks.setdefault(id(target), (target, {}))[1]
+            reasons |= {
+                member: reason for member, reason in self._marks[id(source)][1].items() if member not in reasons
+            }
         if id(source) in self._places:
             self.place(target, self._places[id(source)][1])
 

@@ -70,8 +70,8 @@ class ZodSchema:
 
     def changed(self, step: str, **facts: Any) -> ZodSchema:
         """A copy with other facts; metadata belongs to one schema only."""
-        kept = {name: fact for name, fact in self.facts.items() if name != "meta"}
-        return ZodSchema(self.kind, {**kept, **facts}, base=self, step=step, module=self.module)
+        others = {name: fact for name, fact in self.facts.items() if name != "meta"}
+        return ZodSchema(self.kind, {**others, **facts}, base=self, step=step, module=self.module)
 
     def checked(self, name: str, *arguments: Value) -> ZodSchema:
         """A copy with one more check."""

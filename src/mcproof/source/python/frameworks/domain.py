@@ -81,8 +81,6 @@ class McpDomain:
         self._doubtful: set[int] = set()
         self._created_in_doubt: list[ServerValue] = []
 
-    # --- servers
-
     def owns(self, value: Any) -> bool:
         return isinstance(value, (ServerValue, PendingRegistration))
 
@@ -144,8 +142,6 @@ class McpDomain:
         for transform in items_of(kwargs.get("transforms")) or ():
             served_items.note_transform(native, transform, Call([], {}), doubtful=doubtful)
 
-    # --- attributes and items
-
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, ToolHandle):
             if name in tables.SCHEMA_ATTRIBUTES:  # reading one may be followed by changing it
@@ -190,8 +186,6 @@ class McpDomain:
         kind = tables.CALL_REQUESTS.get(key.last) if isinstance(key, External) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.call_handlers.append(CallHandler(kind, value))
-
-    # --- calls
 
     def call(self, func: Any, args: list[Any]) -> Any:
         if isinstance(func, PendingRegistration):
@@ -389,8 +383,6 @@ class McpDomain:
         return tables.traits_of(
             framework, self.declarations.of(path).versions.get(tables.DISTRIBUTIONS.get(framework, ""))
         )
-
-    # --- doubt and omissions
 
     def is_doubtful(self, value: Any) -> bool:
         """Whether an object of the protocol's types was created under a condition."""

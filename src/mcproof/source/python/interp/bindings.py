@@ -189,9 +189,6 @@ def written_parameters(function: Function) -> list[Parameter]:
     ]
 
 
-# --- functions of `inspect`
-
-
 def signature_called(_: Interpreter, call: Call) -> Any:
     """`inspect.signature(function)`."""
     function = call.args[0] if call.args else call.kwargs.get("obj")

@@ -62,8 +62,6 @@ class Domain(Protocol):
     type_functions: frozenset[str]
     """External functions that return a type."""
 
-    # --- values of the domain
-
     def owns(self, value: Any) -> bool:
         """Whether the domain made this value."""
 
@@ -78,8 +76,6 @@ class Domain(Protocol):
 
     def initialize(self, native: Any, call: Call) -> None:
         """Call the inherited `__init__` of such an instance."""
-
-    # --- operations
 
     def attribute(self, value: Any, name: str) -> Any:
         """`value.name`; `MISSING` if the domain does not own the value."""
@@ -107,8 +103,6 @@ class Domain(Protocol):
 
     def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
         """An external decorator that is applied without a call."""
-
-    # --- notifications
 
     def doubt_lowered(self, doubt: int) -> None:
         """Fewer unresolved conditions apply than before."""
@@ -179,8 +173,6 @@ class Interpreter:
         del self.frames[1:]
         self.active.clear()
         self.current_class = None
-
-    # --- modules and names
 
     def module(self, path: str) -> Module | None:
         """Load a module and follow its statements."""
@@ -265,8 +257,6 @@ class Interpreter:
             self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
             self.module(path)
 
-    # --- statements
-
     def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
         """Follow statements until control leaves the block; return how."""
         budget = self.budget
@@ -285,8 +275,6 @@ class Interpreter:
     def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
         """Bind a target to a value."""
         assign(self, target, value, scope)
-
-    # --- functions and classes
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
         """Create a function from its definition; evaluates its defaults."""

@@ -84,9 +84,6 @@ def _text(value: bytes) -> Any:
         return UNKNOWN
 
 
-# --- external classes that Pydantic supports
-
-
 _MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
 
 
@@ -129,9 +126,6 @@ def _moment(value: ExternalCall) -> Any:
         return str(_MOMENTS[value.func.name](*value.args).isoformat())
     except (ValueError, TypeError, OverflowError):
         return UNKNOWN
-
-
-# --- instances of project classes
 
 
 def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quota) -> Any:

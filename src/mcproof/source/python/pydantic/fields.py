@@ -175,9 +175,6 @@ def is_excluded(annotation: Any, default: Any) -> bool:
     return any(info.kwargs.get("exclude") is True for info in infos)
 
 
-# --- data classes
-
-
 def dataclass_decorator(cls: Class) -> Any:
     """The `@dataclass` decorator of a class, of Python or of Pydantic; None if it has none."""
     for decorator in cls.decorators:
@@ -232,9 +229,6 @@ def _is_pydantic(decorator: Any) -> bool:
     return isinstance(func, External) and func.package == "pydantic"
 
 
-# --- annotations
-
-
 def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> bool:
     """Whether a key of a typed dictionary is required; `total` applies to the keys that its class declares.
 
@@ -278,9 +272,6 @@ def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
             return UNKNOWN
         return Generic(kind.base, args) if isinstance(kind, Generic) else UnionOf(args)
     return kind
-
-
-# --- docstrings
 
 
 def attribute_docstrings(cls: Class) -> dict[str, str]:
