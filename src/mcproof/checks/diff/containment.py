@@ -304,6 +304,8 @@ def _combinations(copy: Any) -> int:
         elif keyword in SCHEMA_MAPS and isinstance(value, dict):
             if keyword == "patternProperties" and any(map(_is_expensive, value)):
                 return _TOO_MANY_COMBINATIONS
+            # Each property is a value of its own, so the largest count decides; several patterns may apply to one
+            # value.
             for subschema in value.values():
                 count = (
                     max(count, _combinations(subschema))

@@ -80,6 +80,7 @@ class JavaScriptText:
 
     def require_owner(self, node: Node, tool: str, trail: int = LONGEST_TRAIL) -> None:
         """Raise an UncertainError unless the value of this node is used only for the tool with this name."""
+        # Upwards until something names the tool. A value that two tools share must not be edited for one of them.
         while (parent := node.parent) is not None and trail:
             if parent.type == "object":
                 given = next((_value(child) for child in _members(parent) if self._name_of(child) == "name"), None)

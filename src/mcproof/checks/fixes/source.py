@@ -96,6 +96,7 @@ def require_owner(texts: SourceTexts, file: str, node: ast.AST, name: str, trail
     text = texts.text(file)
     if text is None or not trail:
         raise UncertainError("its owner is unknown")
+    # Upwards until something names the tool. A value that two tools share must not be edited for one of them.
     for part, parent in text.parents(node):
         if isinstance(parent, ast.Dict):
             for key, value in zip(parent.keys, parent.values, strict=True):

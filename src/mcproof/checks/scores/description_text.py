@@ -310,6 +310,7 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             alike = seen.setdefault(tokens[-1], set())
             content = _content(tokens)
             has_call = _has_call(text)
+            # A sentence that stands twice counts once, or repeating it would raise the score.
             if tokens in alike or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
                 idle += len(tokens) >= _IDLE_WORDS
                 continue

@@ -20,6 +20,7 @@ _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".joi
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 # Numbers that JavaScript may write in another way than Python.
 _odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
+# Possessive, as a catalog may be one string of megabytes.
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_LEVELS, LONGEST_TEXT, LONGEST_INFLATED, MOST_RUNS = 3, 200_000, 65_536, 200
 """Limits: nested encodings, characters of a text, bytes of decompressed data, encoded runs of a text."""
 
+# Linear on any text, as repetitions are bounded or possessive: docs/decisions/0050-texts-in-one-pass.md.
 _run = re.compile(r"[A-Za-z0-9+/_-]{16,}+").finditer
 _hex_pairs = re.compile(
     r"(?:(?:\\x|0x|%|U\+00|U\+|#)?[0-9a-fA-F]{2}[\s,:;|-]{1,3}){7,}+(?:(?:\\x|0x|U\+00)?[0-9a-fA-F]{2})?"

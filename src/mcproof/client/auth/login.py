@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PATH = "/callback"
+# Every page in the user's browser can reach this port, so a request gets little memory and time.
 LARGEST_REQUEST = 16_384
 READ_SECONDS = 10.0
 MOST_CONNECTIONS = 32

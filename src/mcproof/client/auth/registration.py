@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_CHALLENGE = 16_384
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+# Possessive: the header comes from the server, and must be read in linear time.
 _PARAMETER = re.compile(rf'({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,"]+))')
 _SCHEME = re.compile(rf"({_WORD})(?=\s|,|$)")
 _SEPARATORS = re.compile(r"[\s,]*")

@@ -86,6 +86,7 @@ def parse_strict_url(text: str) -> StrictUrl:
         raise RefusedAddressError(f"the URL is longer than {LONGEST:,} characters")
     if not text.isascii():
         raise RefusedAddressError("the URL has characters beyond ASCII; write the host as `xn--…`, escape the rest")
+    # Parsers disagree about such characters, and the host that is checked must be the one that is connected to.
     if not text.isprintable() or not _UNSAFE.isdisjoint(text):
         raise RefusedAddressError("the URL has characters that must be escaped")
     parts = _URL.fullmatch(text)

@@ -65,6 +65,7 @@ def _waited(number: str) -> float:
 
 MARK = "MCPROOF_SERVER"
 """The environment variable that holds the mark."""
+# From <sys/prctl.h>: Python has no name for it.
 _PR_SET_CHILD_SUBREAPER = 36
 _ADOPTED_LIMIT = 2.0
 """Seconds for ending adopted processes, which may start others meanwhile."""

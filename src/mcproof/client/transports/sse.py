@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcproof.client.http.fetch import Sign
 
 
+# A server that sends without end must not fill the memory.
 LONGEST_EVENT = 64 * 1024 * 1024
 LONGEST_ID = 1024
 """Longer event ids are not kept: no server could use them in a header."""

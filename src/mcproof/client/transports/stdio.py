@@ -21,6 +21,7 @@ from mcproof.core.observations.connection import ProcessEnd, cropped
 if TYPE_CHECKING:
     from mcproof.client.transports.processes import CpuUsage
 
+# A server that prints without end must not fill the memory; of its errors, the last ones say how it died.
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
 LAST_LINES = 10

@@ -37,6 +37,7 @@ MOST_RESUMPTIONS = 100
 """How often one stream is resumed; the time limit of a request usually ends it first."""
 DEFAULT_WAIT = 1.0
 """Seconds to wait if the server sends no `retry`."""
+# A server may ask for no pause at all, which would be a loop of requests.
 SHORTEST_WAIT = 0.1
 LONGEST_WAIT = 300.0
 """Limits of what a server may ask for, in seconds."""

@@ -285,6 +285,7 @@ class Tool(Item):
             yield ODD_ROOT
         hints, title = fields.get("annotations") or {}, fields.get("title")
         if (
+            # Names and types of all members are compared at once: nearly every tool has only usual ones.
             not _REQUIRED <= _pairs(fields) <= _USUAL
             or (type(title) is str and not title.strip())
             or fields.get("execution", _NO_TASKS) != _NO_TASKS

@@ -144,6 +144,7 @@ class _Clashes:
     def find(self, one: _Described, other: _Described) -> None:
         """Add the parts that both describe; a group clashes with itself where its members do."""
         is_same = one is other
+        # A name that both have is among the fewer ones.
         fewer, more = sorted((one.names, other.names), key=len)
         for name, nodes in fewer.items():
             both = nodes if is_same else nodes + more.get(name, [])

@@ -252,6 +252,7 @@ class References:
         for start in self._tree.nodes:
             if id(start) in order:
                 continue
+            # A path instead of recursion, as a chain of references may be longer than Python's stack is deep.
             path: list[tuple[int, Iterator[SchemaNode]]] = []
             entering: SchemaNode | None = start
             while entering is not None or path:

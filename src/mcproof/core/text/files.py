@@ -270,6 +270,7 @@ VENDOR_FOLDERS = frozenset(("vendor", "_vendor", "vendored", "_vendored", "third
 """Folders with copies of libraries."""
 LIBRARY_FOLDERS = INSTALL_FOLDERS | VENDOR_FOLDERS
 _ENVIRONMENTS = frozenset(("venv", "env", "__pycache__"))
+# Somebody may name a whole disk by mistake, and the search has to end.
 DEEPEST_FOLDER = 40
 MOST_FOLDERS = 20_000
 

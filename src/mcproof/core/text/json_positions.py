@@ -50,6 +50,7 @@ def _is_index(text: str) -> bool:
 
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
+# Nearly all keys have no escapes, and are compared without decoding them.
 _plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
 _escaped_key: Callable[[str, int], re.Match[str]] = re.compile(  # type: ignore[assignment]
     r'[ \t\n\r]*+"((?:[^"\\]|\\.)*+)"[ \t\n\r]*+:[ \t\n\r]*+'

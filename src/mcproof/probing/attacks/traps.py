@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _HOST = "127.0.0.1"
+# The server that is attacked may send anything to a trap.
 _LONGEST_HEAD = 8_192
 _MOST_REQUESTS = 10_000
 _PATIENCE = 2.0

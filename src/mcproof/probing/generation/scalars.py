@@ -333,6 +333,7 @@ def _character(ranges: Ranges, random: Random | None) -> str:
 
 
 _VARIANTS = 24
+# The largest float has 309 digits.
 _MAX_DIGITS = 320
 
 

@@ -285,6 +285,7 @@ def leaderboard(summary: SweepSummary) -> str:
     )
 
 
+# The rows of a group are in memory until it is written.
 _ROW_GROUP = 10_000
 
 

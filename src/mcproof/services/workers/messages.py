@@ -18,6 +18,7 @@ ANYWHERE = ("0.0.0.0/0", "::/0")
 """The networks of a worker whose requests the user asked for."""
 READY, EVENT, OUTCOME, ERROR = "ready", "event", "outcome", "error"
 """The kinds of messages of a process: `[number, kind, value]`."""
+# A process that reads the input of strangers may be made to announce any length.
 LARGEST_FRAME = 256 << 20
 _HEAD = struct.Struct(">I")
 

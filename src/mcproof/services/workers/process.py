@@ -38,6 +38,7 @@ MOST_THREADS = 64
 GRACE = 5
 """Seconds after the limit of a job until the process kills itself, also if the service cannot do it any more."""
 _MEMORY_SECONDS = 0.25
+# From <sys/prctl.h>: Python has no name for it.
 _PR_SET_PDEATHSIG = 1
 
 

@@ -50,6 +50,7 @@ DEEPEST_RECURSION = 9_000
 """Of Python, so that code as nested as people write it is followed; calls of Python functions need no stack of C."""
 _INITIALIZER = re.compile(rb"^\(\) ?=> ?\((\w+) ?&& ?\(\w+ ?= ?(?:\(0, \w+\[.{1,40}\]\)|\w+)\((\w+) ?= ?0\)")
 """What bundlers make of a module that may be imported later: `() => (fn && (res = fn(fn = 0)), res)`."""
+# There may be hundreds of callbacks, and most register nothing: none may use up the steps of the others.
 STEPS_OF_CALLBACK = 60_000
 _MOST_UNREACHED = 300
 """How many functions that nothing calls are followed."""

@@ -119,6 +119,7 @@ def _named(runner: Runner, rest: Sequence[str]) -> Iterator[KnownPackage]:
     extras: list[str] = []
     waiting = list(rest)
     positional = None
+    # Up to the first word that is no option: the words after it are for the program that is run.
     while waiting and positional is None:
         word = waiting.pop(0)
         option, equals, value = word.partition("=")

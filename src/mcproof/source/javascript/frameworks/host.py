@@ -192,5 +192,6 @@ class McpHost:
                 return JsPromise(result)
             if not isinstance(result, Unknown) or result.options:
                 return result
+        # A library that is not followed may call the functions that it gets, and register items in them.
         pass_on(self.run, given)
         return Unknown(f"what `{name or library.package}` of `{library.package}` returns is not known")

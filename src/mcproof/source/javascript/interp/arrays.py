@@ -41,7 +41,9 @@ def _calls(run: Interpreter, function: Value, item: Value, index: int, array: Js
 @method("Array", "map")
 def _map(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
     function = argument(given, 0)
+    # Over a copy, as the function may change the array.
     items = [_calls(run, function, item, index, this) for index, item in enumerate(list(this.items))]
+    # Called for one unknown item, since the function may register something for each.
     if this.is_open and not items:
         call_value(run, function, UNDEFINED, [Unknown("the items of a list are not known"), 0, this], None)
     return JsArray(items, is_open=this.is_open)
@@ -94,6 +96,7 @@ def _find(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
         holds = truth(call_value(run, argument(given, 0), UNDEFINED, [present(item), number, this], None))
         if holds is not False:
             possible.append(present(item))
+        # The first certain match ends the search; what came before it may be the result as well.
         if holds and not may_lack(item):
             break
     else:
@@ -202,6 +205,7 @@ def _splice(run: Interpreter, this: JsArray, given: list[Value]) -> Value:
     run.will_change(this)
     start, count = argument(given, 0), argument(given, 1) if len(given) > 1 else len(this.items)
     if not isinstance(start, int) or not isinstance(count, int):
+        # Which items go is unknown, so each may be missing from now on.
         this.items = [maybe(item, "what is removed from a list is not known") for item in this.items]
         return JsArray([], is_open=True)
     begin = max(len(this.items) + start, 0) if start < 0 else start

@@ -209,6 +209,7 @@ def _array(module: Module, node: Node) -> Evaluate:
             continue
         if child.type == ",":
             if is_after_comma:
+                # A hole, as in `[1, , 2]`, reads as undefined.
                 parts.append((False, constant(UNDEFINED)))
             is_after_comma = True
         elif child.is_named:
@@ -295,6 +296,7 @@ def _object(module: Module, node: Node) -> Evaluate:
                 functions.add_accessor(members, name, kind, functions.JsFunction(value, scope, name, home=target))
         return target
 
+    # `__proto__: value` sets the prototype, and is no member.
     if "__proto__" in dict(literal_members):
         del literal_members[[name for name, _ in literal_members].index("__proto__")]
     return evaluate_plain if is_plain else evaluate

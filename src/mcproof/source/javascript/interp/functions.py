@@ -240,6 +240,7 @@ def call_function(
     """Call a function of the source; with `awaits`, a generator that stands for an async function."""
     run.charge(4)
     code = function.code
+    # Under an unknown condition a recursion is followed on both ways, so that it would never end by itself.
     if run.depth >= DEEPEST_CALL or (code.active >= DEEPEST_DOUBT and run.is_in_branch):
         return Unknown("calls are nested too deep to follow")
     if function.bound_this is not None:
@@ -250,6 +251,8 @@ def call_function(
         scope.frame = Frame(this, function.home, target, tuple(given))
     if code.is_generator:
         scope.variables[YIELDED] = UNDEFINED if awaits else JsArray([])
+    # What registers items may use the steps that are left, other calls only those of their module: one of them must not
+    # cost the catalog.
     is_central = code.registers or run.depth == 0
     entered, outer = run.enter(None if is_central else code.module.steps_of_call), run.context
     is_over = False

@@ -125,6 +125,7 @@ def get_member(run: Interpreter, value: Value, name: str) -> Value:
         return method_of(run, "Array", name)
     if isinstance(value, str):
         if name == "length":
+            # JavaScript counts units of UTF-16.
             return len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass")) // 2
         if name.isdigit():
             return value[int(name)] if int(name) < len(value) else UNDEFINED
@@ -146,6 +147,7 @@ def set_member(run: Interpreter, value: Value, name: str | Unknown, new: Value) 
     """Set a member."""
     if isinstance(value, Unknown):
         options = [option for option in value.options if isinstance(option, (JsObject, JsArray))]
+        # Which of several objects is written to is unknown, and to write to all would invent members.
         if len(options) == 1:
             set_member(run, options[0], name, new)
         return
@@ -224,6 +226,7 @@ def keys_of(value: Value) -> tuple[list[Value], bool]:
         is_open = False
         at: JsObject | None = value
         while at is not None and (at is value or not isinstance(at, JsFunction)):
+            # The prototype of a class has its methods, which `for … in` passes over.
             if at is value or "constructor" not in at.members:
                 for name, member in at.members.items():
                     if name[:2] != "@@" and not (name == "prototype" and isinstance(at, JsFunction)):

@@ -134,6 +134,7 @@ def joined(array: JsArray, separator: str, depth: int = 0) -> str | Unknown:
         if isinstance(text, Unknown):
             if not text.is_default or text.options[0] is ABSENT:
                 return Unknown(text.reason)
+            # With the default of this item, the text is what most users of the server get.
             rest = joined(JsArray(array.items[len(parts) + 1 :]), separator, depth)
             if isinstance(rest, Unknown) and not rest.is_default:
                 return rest
@@ -169,6 +170,7 @@ def parsed_number(text: str) -> int | float:
     text = text.strip()
     if not text:
         return 0
+    # Python reads `1_000` as a number, JavaScript does not.
     if len(text) > 400 or "_" in text:
         return math.nan
     try:
@@ -231,8 +233,10 @@ def _arithmetic(operator: str, left: float, right: float) -> Value:
                 return Unknown("this number is not known")
     except (OverflowError, ValueError):
         return math.inf
+    # Python has a complex root of a negative number, JavaScript NaN.
     if isinstance(result, complex):
         return math.nan
+    # Numbers of JavaScript are floats, which lose digits from here on.
     if isinstance(result, int) and abs(result) > 2**53:
         result = float(result)
     return integral(result)
@@ -245,6 +249,7 @@ def _to_int32(value: float) -> int:
     return whole - (1 << 32) if whole >= 1 << 31 else whole
 
 
+# Shifts are of 32 bits, by the lower five bits of the number on the right.
 _BITS: dict[str, Callable[[int, int], int]] = {
     "&": lambda left, right: left & right,
     "|": lambda left, right: left | right,
@@ -356,6 +361,7 @@ def type_name(value: Value) -> str | Unknown:
         return "bigint"
     if isinstance(value, Symbol):
         return "symbol"
+    # `typeof null` is an old mistake of the language, and stays.
     if value is None or isinstance(value, (JsArray, JsRegExp, JsPromise, JsDate)):
         return "object"
     if isinstance(value, Library):
@@ -395,6 +401,7 @@ def as_data(value: Any, depth: int, left: list[int]) -> Any:
         if value.is_open:
             raise LookupError
         items = [as_data(item, depth + 1, left) for item in value.items]
+        # In a list undefined is written as null; as a member it is left out.
         return [None if item is UNDEFINED else item for item in items]
     if isinstance(value, JsObject) and not getattr(value, "is_callable", False):
         if value.is_open:

@@ -41,6 +41,7 @@ def expression_of(pattern: JsRegExp) -> re.Pattern[str] | None:
         return None
     flags = (re.IGNORECASE if "i" in pattern.flags else 0) | (re.MULTILINE if "m" in pattern.flags else 0)
     try:
+        # Without the flag m, `$` matches only at the very end; in Python also before a last line break. `\w` is ASCII.
         return re.compile(
             source.replace("\\/", "/").replace("$", r"\Z") if "m" not in pattern.flags else source,
             flags | (re.DOTALL if "s" in pattern.flags else 0) | re.ASCII,
@@ -166,6 +167,7 @@ def _test(run: Interpreter, this: JsRegExp, given: list[Value]) -> Value:
 @method("RegExp", "exec")
 def _exec(run: Interpreter, this: JsRegExp, given: list[Value]) -> Value:
     text = argument(given, 0)
+    # With the flag g a call starts where the one before it ended, which is not followed.
     if "g" in this.flags or not isinstance(text, str):
         return _UNKNOWN_TEXT
     return _match(run, text, [this])

@@ -149,6 +149,7 @@ def regexp_source(text: str) -> str:
     return "".join(parts) or "(?:)"
 
 
+# Beyond it, a number of JavaScript is not exact; zod 4 writes it as the bound of every integer.
 SAFE_INTEGER = 2**53 - 1
 NUMBER_FORMATS: dict[str, tuple[float, float]] = {
     "int": (-SAFE_INTEGER, SAFE_INTEGER),

@@ -423,6 +423,7 @@ class Zod4Generator:
         schema = settled(schema)
         if not isinstance(schema, ZodSchema) or id(schema) in seen or len(seen) > DEEPEST:
             return False
+        # A copy for each way down: a schema may be used twice without containing itself.
         seen = {*seen, id(schema)}
         kind, is_input, version = schema.kind, self.io == "input", self.version
         if kind in ("optional", "undefined"):

@@ -387,6 +387,7 @@ def definition_of(schema: ZodSchema, *, is_zod4: bool) -> JsObject:
     if kind in ("default", "prefault"):
         members["defaultValue"] = facts["value"] if is_zod4 else Deferred(lambda: facts["value"])
     if is_zod4:
+        # Converters tell the versions apart by `typeName`, which only zod 3 has.
         members |= {"type": kind, "typeName": UNDEFINED}
     else:
         name = "nativeEnum" if facts.get("is_native") else {"pipe": "pipeline"}.get(kind, kind)

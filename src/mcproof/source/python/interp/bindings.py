@@ -178,6 +178,7 @@ def written_parameters(function: Function) -> list[Parameter]:
         parameters.insert(positional, Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     if spec.kwarg is not None:
         parameters.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
+    # The object or the class is given already.
     if positional and (function.bound_to is not None or exposed.bound_to is not None):
         parameters = parameters[1:]
     if function.partial is None:
@@ -251,6 +252,7 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
 
 def either(left: Signature, right: Signature) -> Signature:
     """One of two signatures; parameters that only one of them has are doubtful."""
+    # The longer one first, whose order is then that of the result.
     if len(left.parameters) < len(right.parameters):
         left, right = right, left
     ours, theirs = ({parameter.name for parameter in one.parameters} for one in (left, right))

@@ -132,6 +132,7 @@ def join(
     if isinstance(left, SourceDict) and isinstance(right, SourceDict):
         return _join_dicts(run, left, right, {} if done is None else done, depth)
     if isinstance(left, list) and isinstance(right, list):
+        # Lists that differ only inside dictionaries are one list, an item of which was changed on one way.
         if not _differ_in_dicts(left, right):
             return _join_lists(run, left, right)
         merged = SourceList(left, getattr(left, "module", None))

@@ -338,6 +338,7 @@ def _identical(left: Any, right: Any) -> Any:
         return left == right or UNKNOWN
     if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
         return False
+    # What was created twice here may be one object in the program, so only sameness is certain.
     return True if left is right else UNKNOWN
 
 

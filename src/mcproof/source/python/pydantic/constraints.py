@@ -112,6 +112,7 @@ def apply(generator: SchemaGenerator, schema: Schema, extra: Any, at: str) -> Sc
         return _described(generator, _bounded(generator, schema, extra.kwargs, at), extra, at)
     if name == "Discriminator":
         return _with_discriminator(generator, schema, extra, at)
+    # A function takes the place of the type's own validation, so the annotation says nothing any more.
     if name == "PlainValidator":
         return generator.unknown_at(at)
     if name in _SERIALIZERS and generator.for_serialization:

@@ -49,6 +49,7 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
     if isinstance(value, EnumMember):
         return encode(value.value, generator, depth + 1, quota)
     if isinstance(value, float):
+        # JSON has no infinity and no NaN; Pydantic writes null for them.
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         if isinstance(value, SourceDict) and (has_doubt(value)):
