@@ -185,11 +185,11 @@ def apply_comments(
     about = _comments_by_item(catalog, comments)
     result = list(suppressions)
     needed: set[IgnoreComment] = set()
-    for at, finding in enumerate(findings):
+    for index, finding in enumerate(findings):
         for comment, parts in about.get(finding.item.pointer, ()):
             if comment.names(finding.rule) and (parts is None or _is_about(source, finding, parts)):
                 needed.add(comment)
-                result[at] = result[at] or comment.suppression
+                result[index] = result[index] or comment.suppression
                 break
     # A comment at the wrong place is corrected differently from one that is no longer needed.
     located = {comment for scoped in about.values() for comment, _ in scoped}

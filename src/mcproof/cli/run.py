@@ -157,7 +157,7 @@ def _tell_calls(permissions: tuple[Permission, ...]) -> None:
 
 
 EVERY = 0.3
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 # All of them are looked at several times a second, and somebody may watch a whole disk by mistake.
 MOST_FILES = 20_000
 MOST_FOLDERS = 5_000

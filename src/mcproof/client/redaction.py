@@ -218,19 +218,19 @@ class _Hidden:
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         for secret in self.texts:
-            at = text.find(secret)
-            while at >= 0:
-                yield at, at + len(secret)
-                at = text.find(secret, at + len(secret))
+            offset = text.find(secret)
+            while offset >= 0:
+                yield offset, offset + len(secret)
+                offset = text.find(secret, offset + len(secret))
         lowered = text.lower()
         # Characters whose lower case is longer would shift all that follow.
         if len(lowered) == len(text):
-            for at in range(len(lowered) - _PART + 1):
+            for offset in range(len(lowered) - _PART + 1):
                 # Most places end here, so that a long text takes one look at each.
-                if lowered[at : at + _PART] in self._starts:
+                if lowered[offset : offset + _PART] in self._starts:
                     for size in self._sizes:
-                        if (part := lowered[at : at + size]) in self._grams:
-                            yield at, at + len(part)
+                        if (part := lowered[offset : offset + size]) in self._grams:
+                            yield offset, offset + len(part)
 
 
 def _grams(text: str) -> Iterator[str]:
@@ -244,7 +244,7 @@ def _grams(text: str) -> Iterator[str]:
 
 def _grams_of_size(text: str, size: int) -> Iterator[str]:
     lowered = text.lower()
-    return (lowered[at : at + size] for at in range(len(lowered) - size + 1))
+    return (lowered[offset : offset + size] for offset in range(len(lowered) - size + 1))
 
 
 def _decoded(text: str, places: list[int]) -> tuple[str, list[int]]:

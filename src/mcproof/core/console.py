@@ -141,11 +141,11 @@ def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[st
 def _broken(word: str, room: int, next_room: int) -> list[str]:
     """Break a word before the ideographs that no longer fit into the first line, or into one of the next."""
     pieces, start, columns = [], 0, 0
-    for at, character in enumerate(word):
+    for index, character in enumerate(word):
         width = display_width(character)
-        if width > 1 and columns + width > room and at > start:
-            pieces.append(word[start:at])
-            start, columns, room = at, 0, next_room
+        if width > 1 and columns + width > room and index > start:
+            pieces.append(word[start:index])
+            start, columns, room = index, 0, next_room
         columns += width
     return [*pieces, word[start:]]
 
@@ -210,7 +210,7 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
 def _escaped_in_content(match: re.Match[str]) -> str:
     """A character as JSON and Python write it in a string, so that copied content means the same."""
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(f"\\u{units[offset : offset + 4]}" for offset in range(0, len(units), 4))
 
 
 _CI_VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")

@@ -259,7 +259,7 @@ def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
     files = [group.location[0] for group in groups]
     names = []
     for number, (file, line) in enumerate(group.location for group in groups):
-        others = [os.path.abspath(path) for at, path in enumerate(files) if at != number]
+        others = [os.path.abspath(path) for index, path in enumerate(files) if index != number]
         name = _highest_alone(target, file, others)
         names.append(f"{file}:{line}" if name is None else name)
     return [os.path.normpath(name) for name in names]

@@ -165,7 +165,7 @@ def _looks_like_a_tool(value: Any) -> bool:
 
 
 def _is_evident(catalog: Catalog) -> bool:
-    """Whether JSON is a catalog for certain, rather than other data with one of its keys."""
+    """Whether JSON is certainly a catalog, rather than other data with one of its keys."""
     described = (catalog.server.fields.get(key) for key in _DESCRIBES_SERVER)
     others = (*catalog.resources, *catalog.templates, *catalog.prompts)
     return (
@@ -176,7 +176,7 @@ def _is_evident(catalog: Catalog) -> bool:
 
 
 def _is_tool(value: Any) -> bool:
-    """Whether a value is a tool for certain, rather than any object with a name."""
+    """Whether a value is certainly a tool, rather than any object with a name."""
     return isinstance(value, dict) and ("inputSchema" in value or ("name" in value and value.keys() <= _TOOL_KEYS))
 
 

@@ -52,8 +52,8 @@ def _keys(name: str) -> Iterator[str]:
         yield letters
     if len(letters) >= LEAST_LETTERS:
         # Two names that differ in one character have a key in common.
-        for at in range(len(letters)):
-            yield letters[:at] + letters[at + 1 :]
+        for index in range(len(letters)):
+            yield letters[:index] + letters[index + 1 :]
 
 
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁ", "aeopcyxijsd")
@@ -118,7 +118,7 @@ class Act(NamedTuple):
     @property
     def object(self) -> tuple[str, ...]:
         """The words up to the first preposition: `message` of `send_message_to_channel`."""
-        end = next((at for at, word in enumerate(self.words) if at and word in PREPOSITIONS), len(self.words))
+        end = next((index for index, word in enumerate(self.words) if index and word in PREPOSITIONS), len(self.words))
         return self.words[:end]
 
     @property
@@ -290,13 +290,13 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
     if not tokens or stem(tokens[0]) not in _KNOWN:
         return
     starts = [0]
-    at = 1
-    while at < len(tokens) and tokens[at] in _JOINS:
-        while at < len(tokens) and tokens[at] in _JOINS:
-            at += 1
-        if at < len(tokens) and stem(tokens[at]) in _KNOWN:
-            starts.append(at)
-        at += 1
+    index = 1
+    while index < len(tokens) and tokens[index] in _JOINS:
+        while index < len(tokens) and tokens[index] in _JOINS:
+            index += 1
+        if index < len(tokens) and stem(tokens[index]) in _KNOWN:
+            starts.append(index)
+        index += 1
     # Only in the form of the first verb: after "List", "updates" is a noun.
     is_base = stem(tokens[0]) == tokens[0]
     for number in range(starts[-1] + 1, min(len(tokens), 40) - 1):
@@ -304,12 +304,14 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
         base = stem(after)
         if tokens[number] in verbs.CONJUNCTIONS and base in _PLAIN and (base == after) == is_base:
             starts.append(number + 1)
-    listed = tokens.index(":") + 1 if ":" in tokens[:12] else len(tokens)  # "Manage tags: list, create, delete"
+    listed = (
+        tokens.index(":") + 1 if ":" in tokens[:12] else len(tokens)
+    )  # the acts may follow a colon: "Manage tags: list, create"
     if stem("".join(tokens[listed : listed + 1])) in _KNOWN:
         starts += [
-            at
-            for at in range(listed, min(len(tokens), listed + 40))
-            if (at == listed or tokens[at - 1] in _JOINS) and stem(tokens[at]) in _KNOWN
+            index
+            for index in range(listed, min(len(tokens), listed + 40))
+            if (index == listed or tokens[index - 1] in _JOINS) and stem(tokens[index]) in _KNOWN
         ]
     # In "Create, update or delete issues", all verbs share the object of the last one.
     last = starts[-1] if len(starts) > 1 and starts[-1] <= 2 * len(starts) + 2 else None

@@ -152,7 +152,9 @@ class _CatalogFixer:
 
     def _effects_with(self, drafts: dict[int, _ToolDraft]) -> WorstEffects:
         catalog = copy.copy(self._catalog)
-        catalog.tools = [drafts[at].tool if at in drafts else tool for at, tool in enumerate(self._catalog.tools)]
+        catalog.tools = [
+            drafts[index].tool if index in drafts else tool for index, tool in enumerate(self._catalog.tools)
+        ]
         hits = [hit for part in catalog.by_server() for hit in self._checks.on_server(part)]
         for tool in catalog.tools:
             tool.release_tree()

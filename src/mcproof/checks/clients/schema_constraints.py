@@ -84,9 +84,9 @@ def server_view(catalog: Catalog) -> ServerView:
         for key, greeting in greetings
         if isinstance(greeting, dict)
     )
-    at, instructions = next(((at, text) for at, text in texts if isinstance(text, str)), ("", ""))
+    pointer, instructions = next(((pointer, text) for pointer, text in texts if isinstance(text, str)), ("", ""))
     pages = catalog.connection.tool_pages if catalog.connection is not None else None
-    return ServerView(catalog.tools, instructions, at, pages)
+    return ServerView(catalog.tools, instructions, pointer, pages)
 
 
 def size_of(text: str, params: Params) -> int:

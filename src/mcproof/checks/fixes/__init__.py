@@ -98,8 +98,8 @@ def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdi
         return {}
     document = catalog.document
     fixes = [
-        (at, (finding.item.pointer + finding.pointer, finding.fix.key, finding.fix.value))
-        for at, finding in enumerate(findings)
+        (index, (finding.item.pointer + finding.pointer, finding.fix.key, finding.fix.value))
+        for index, finding in enumerate(findings)
         if finding.fix is not None
     ]
     if not fixes:
@@ -109,6 +109,6 @@ def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdi
     offsets = sorted({offset for edit in edits for offset in (edit.start, edit.end)})
     positions: dict[int, Position] = dict(zip(offsets, document.positions(offsets), strict=True))
     return {
-        at: FileEdit(catalog.name, TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement))
-        for (at, _), edit in zip(fixes, edits, strict=True)
+        index: FileEdit(catalog.name, TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement))
+        for (index, _), edit in zip(fixes, edits, strict=True)
     }

@@ -282,8 +282,8 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Fil
     """
     source = catalog.source
     assert source is not None  # noqa: S101 (only called with source)
-    fixable = [(at, finding) for at, finding in enumerate(findings) if may_be_fixed(source, finding)]
-    numbers = {id(finding): at for at, finding in fixable}
+    fixable = [(index, finding) for index, finding in enumerate(findings) if may_be_fixed(source, finding)]
+    numbers = {id(finding): index for index, finding in fixable}
     by_object: dict[str, dict[str, list[MemberChange]]] = {}
     for change in member_changes([finding for _, finding in fixable]):
         same = by_object.setdefault(change.pointer, {}).setdefault(change.key, [])

@@ -164,8 +164,8 @@ def source_not_read(catalog: Catalog) -> Iterator[Problem]:
     Why: what it registers is unknown and was not checked.
     Fix: fix the file; `python -m py_compile FILE` shows the error.
     """
-    for number, (file, _, _, what) in enumerate(catalog.source.problems if catalog.source is not None else ()):
-        yield Problem(f"{file}: {what}", near=f"/problems/{number}", evidence={"file": file})
+    for number, (file, _, _, reason) in enumerate(catalog.source.problems if catalog.source is not None else ()):
+        yield Problem(f"{file}: {reason}", near=f"/problems/{number}", evidence={"file": file})
 
 
 @rule(Item, "CAT-011", ruleset="catalog", name="placeholder", severity="warning", category="description")

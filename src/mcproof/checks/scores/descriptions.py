@@ -211,9 +211,9 @@ class DescriptionScore(NamedTuple):
         """What is missing, the costliest first; costs of the same omission in several components are added up."""
         costs: dict[str, float] = {}
         for reason in (reason for component in self.components for reason in component.reasons):
-            what, _, cost = reason.rpartition(": -")
-            costs[what] = costs.get(what, 0.0) + float(cost)
-        return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda item: -item[1])]
+            omission, _, cost = reason.rpartition(": -")
+            costs[omission] = costs.get(omission, 0.0) + float(cost)
+        return [f"{omission}: -{cost:.2f}" for omission, cost in sorted(costs.items(), key=lambda item: -item[1])]
 
 
 class JudgedDescription(NamedTuple):
@@ -281,5 +281,5 @@ def _score(losses: list[Loss]) -> float:
 
 def _component(name: str, weight: float, losses: list[Loss]) -> Component:
     costs = ((loss.what, loss.share * weight) for loss in losses)
-    reasons = tuple(f"{what}: -{cost:.2f}" for what, cost in costs if cost >= _LEAST_COST)
+    reasons = tuple(f"{omission}: -{cost:.2f}" for omission, cost in costs if cost >= _LEAST_COST)
     return Component(name, _score(losses), weight, reasons)

@@ -235,7 +235,7 @@ def _bits(characters: str, alphabet: Sequence[str]) -> Iterator[bytes]:
         bits = characters.translate({ord(zero): "0", ord(one): "1"})
         for width in (8, 7, 16):  # bytes, ASCII, UTF-16
             whole = len(bits) - len(bits) % width
-            values = [int(bits[at : at + width], 2) for at in range(0, whole, width)]
+            values = [int(bits[offset : offset + width], 2) for offset in range(0, whole, width)]
             if all(value < 256 for value in values):
                 yield bytes(values)
 
@@ -243,9 +243,9 @@ def _bits(characters: str, alphabet: Sequence[str]) -> Iterator[bytes]:
 def _joined(digits: Sequence[int], *, base: int, width: int) -> bytes:
     """The bytes that groups of digits stand for, the most significant digit first."""
     values = []
-    for at in range(0, len(digits) - len(digits) % width, width):
+    for offset in range(0, len(digits) - len(digits) % width, width):
         value = 0
-        for digit in digits[at : at + width]:
+        for digit in digits[offset : offset + width]:
             value = value * base + digit
         values.append(value & 255)
     return bytes(values)

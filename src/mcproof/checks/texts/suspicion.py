@@ -53,8 +53,8 @@ def sentences(text: str) -> Iterator[str]:
 
 def _cut(sentence: str) -> Iterator[str]:
     sentence = sentence.strip()
-    for at in range(0, len(sentence), LONGEST_SENTENCE):
-        yield sentence[at : at + LONGEST_SENTENCE]
+    for offset in range(0, len(sentence), LONGEST_SENTENCE):
+        yield sentence[offset : offset + LONGEST_SENTENCE]
 
 
 _masked = re.compile(
@@ -132,11 +132,11 @@ class Model:
         self._whole: dict[str, tuple[int, ...]] = {}
         self._stems: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, tuple[int, ...]] = {}
-        for at, listed in enumerate(classes.values()):
+        for class_number, listed in enumerate(classes.values()):
             for word in listed.split():
                 table = self._parts if _joined(word) else self._stems if word[-1] == "*" else self._whole
                 key = word.rstrip("*")
-                table[key] = (*table.get(key, ()), at)
+                table[key] = (*table.get(key, ()), class_number)
         self._words: dict[str, Word] = {}
         self._scores: dict[str, float] = {}
 
@@ -163,11 +163,13 @@ class Model:
         return words
 
     def _word(self, text: str) -> Word:
-        number = zlib.crc32(text.encode())
-        features = [_hashed(number)]
+        checksum = zlib.crc32(text.encode())
+        features = [_hashed(checksum)]
         if _joined(text):
-            classes = tuple(dict.fromkeys(at for part in self._part.finditer(text) for at in self._parts[part[0]]))
-            features += {_hashed(zlib.crc32(text[at : at + 2].encode())) for at in range(len(text) - 1)}
+            classes = tuple(
+                dict.fromkeys(number for part in self._part.finditer(text) for number in self._parts[part[0]])
+            )
+            features += {_hashed(zlib.crc32(text[offset : offset + 2].encode())) for offset in range(len(text) - 1)}
         else:
             classes = self._whole.get(text, ())
             for length in range(min(len(text), _LONGEST_STEM), _SHORTEST_STEM - 1, -1):
@@ -175,8 +177,8 @@ class Model:
                     break
                 classes = self._stems.get(text[:length], ())
         weights = self._weights
-        weight = sum(weights[at] for at in features) + sum(weights[HASHED + at] for at in classes)
-        return Word(number, tuple(features), classes, weight)
+        weight = sum(weights[feature] for feature in features) + sum(weights[HASHED + number] for number in classes)
+        return Word(checksum, tuple(features), classes, weight)
 
     def features(self, words: list[Word]) -> set[int]:
         """The features of a sentence."""
@@ -192,7 +194,7 @@ class Model:
             before = number
             sequence += classes
         present = sorted(set(sequence))
-        features.update([HASHED + at for at in present])
+        features.update([HASHED + class_number for class_number in present])
         features.update([pairs + first * count + second for first in present for second in present if first < second])
         features.update([neighbours + first * count + second for first, second in pairwise(sequence)])
         return features
@@ -212,21 +214,21 @@ class Model:
             return _LOWEST
         features = self.features(words)
         weights = self._weights
-        total: int = sum([weights[at] for at in features])
+        total: int = sum([weights[feature] for feature in features])
         return self._bias + self._scale * total / sqrt(len(features) + OFFSET)
 
     def classes_of(self, texts: list[str]) -> set[str]:
         """The classes of words."""
-        return {self.names[at] for word in self.looked_up(texts) for at in word.classes}
+        return {self.names[class_number] for word in self.looked_up(texts) for class_number in word.classes}
 
     def reasons(self, sentence: str) -> list[str]:
         """The classes that weighed most: without their words the score falls furthest."""
         words = self.words(sentence)
         score = self._score(words)
         falls = [
-            (score - self._score([word for word in words if at not in word.classes]), name)
-            for at, name in enumerate(self.names)
-            if any(at in word.classes for word in words)
+            (score - self._score([word for word in words if class_number not in word.classes]), name)
+            for class_number, name in enumerate(self.names)
+            if any(class_number in word.classes for word in words)
         ]
         return [name for fall, name in sorted(falls, reverse=True)[:_MOST_REASONS] if fall > 0]
 

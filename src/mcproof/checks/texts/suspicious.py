@@ -168,8 +168,8 @@ def _suspicions(texts: ModelTexts) -> Iterator[tuple[str, Encoding]]:
         if count >= _LEAST_DIGITS:
             yield text, "leet"
     # One character further, since the text may start with the row.
-    for at in (match.start() + 1 for match in re.finditer(b" a a a a ", rows)):
-        yield texts.text_at(at), "spaced letters"
+    for offset in (match.start() + 1 for match in re.finditer(b" a a a a ", rows)):
+        yield texts.text_at(offset), "spaced letters"
     for text in texts.with_match(b"-", _HYPHENED_LETTERS, rows):
         yield text, "spaced letters"
     for text in texts.with_match(b"0", _CODES, rows):

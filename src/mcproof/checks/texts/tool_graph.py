@@ -145,9 +145,9 @@ class _Names:
             name = word.decode("latin-1")
             written = re.escape(name) if word not in self._ordinary else _marked(name)
             places = (match.start() for match in re.finditer(written, text))
-            hits += [(at, name) for at in islice(places, MOST_PLACES)]
-        for at, name in sorted(hits):
-            yield name, at
+            hits += [(offset, name) for offset in islice(places, MOST_PLACES)]
+        for offset, name in sorted(hits):
+            yield name, offset
 
 
 def _common_signs(names: frozenset[bytes]) -> tuple[str, str]:
@@ -168,9 +168,9 @@ def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iter
         if not names.may_be_in(text) or (only_commands and not _may_oblige(text)):
             continue
         pointer = "/description" if parameter is None else f"/inputSchema/properties/{escape(parameter)}/description"
-        for name, at in names.in_text(text[:LONGEST_TEXT]):
+        for name, offset in names.in_text(text[:LONGEST_TEXT]):
             if name != tool.name and tool.knows(pointer):
-                sentence = _sentence_at(text, at)
+                sentence = _sentence_at(text, offset)
                 yield ToolEdge(tool.name, name, _kind_of(sentence, name), sentence, pointer)
 
 

@@ -198,7 +198,7 @@ def _without_prefix(ids: list[str]) -> list[str]:
     if len(ids) < 2 or all(map(_UUID.fullmatch, ids)):
         return ids
     low, high = min(ids), max(ids)
-    shared = next((at for at, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
+    shared = next((index for index, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
     ends = [match.end() for match in _SEPARATORS.finditer(low[:shared])]
     return [session_id[ends[-1] :] for session_id in ids] if ends else ids
 

@@ -212,7 +212,7 @@ def _is_error_object(value: dict[str, Any]) -> bool:
     error = value.get("error")
     if isinstance(error, (str, dict)) and error and str(error).lower() not in ("none", "null", "ok"):
         return not any(value.get(name) for name in ("id", "uuid", "state", "data", "result", "results", "items"))
-    if value.get("errors") and "data" in value and value["data"] is None:  # GraphQL
+    if value.get("errors") and "data" in value and value["data"] is None:  # GraphQL reports errors with status 200
         return True
     return (
         _is_failure(value) and any(_is_explanation(value.get(name)) for name in _EXPLANATIONS) and _is_envelope(value)

@@ -183,9 +183,9 @@ def _settle(schema: dict[str, Any], tree: SchemaTree, cached: dict[int, Acceptan
     position = {id(combining): number for number, combining in enumerate(ordered)}
     pending = set(position.values())
     while pending:
-        for at in sorted(pending):
-            pending.discard(at)
-            combining = ordered[at]
+        for index in sorted(pending):
+            pending.discard(index)
+            combining = ordered[index]
             answer = _combined(combining, tree, cached)
             if answer != cached[id(combining)]:
                 cached[id(combining)] = answer

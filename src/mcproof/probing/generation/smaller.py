@@ -20,7 +20,7 @@ def reductions(value: Any) -> Iterator[Any]:
     limit = complexity(value)
     count = 0
     for smaller in _smaller(value, 0):
-        # Only variants that are simpler for certain: else two of them could be taken for each other for ever.
+        # Only variants that are certainly simpler: else two of them could replace each other forever.
         if complexity(smaller) < limit:
             yield smaller
             count += 1

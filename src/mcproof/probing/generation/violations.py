@@ -443,7 +443,7 @@ def digest_of(arguments: Any) -> bytes:
 
 
 def _breaking(builder: ValueBuilder, point: MutationPoint) -> Iterator[Mutation]:
-    """The mutations that break a promise for certain; one for each pattern and format."""
+    """The mutations that certainly break a promise; one for each pattern and format."""
     oracle, settled = builder.oracle, set()
     for mutation in promise_violations(point, LIMITS):
         is_single = mutation.keyword == "pattern"

@@ -246,15 +246,15 @@ Showing = Literal["refused", "accepted", "nothing"]
 
 _LONGEST_WORDS = 4_000
 _VARIABLE = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a date and time
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\d\d:\d\d:\d\d(?:[.,]\d+)?"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # a UUID
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|0x[0-9a-f]+|\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b"
     r"|\d+(?:\.\d+)?\s?(?:ms|milliseconds?|s|secs?|seconds?|µs|us)\b"
     r"|(?:req|request|trace|correlation|session|error)[ _-]?id\W{0,4}[\w-]+",
     re.IGNORECASE,
 )
-"""What differs between two responses with the same meaning."""
+"""What differs between two responses with the same meaning: moments, ids, addresses in memory, durations."""
 _RUN = re.compile(r"(.)\1{19,}", re.DOTALL)
 _SHORTEST_ECHO = 4
 """How long a value must be to be recognised without quotes."""
@@ -400,7 +400,7 @@ def _speaks(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> 
     valid_words = valid.words if valid is not None else ""
     if _VALIDATION.search(seen.words) and not _VALIDATION.search(valid_words):
         return True
-    # The code of JSON-RPC for invalid parameters.
+    # The server has looked at the arguments: -32602 is the code for invalid ones.
     if seen.code == -32602 and (valid is None or valid.code != -32602):
         return True
     if case.probe == "oversized" and _SIZE.search(seen.words) and not _SIZE.search(valid_words):

@@ -52,8 +52,8 @@ def first_entries(entries: Sequence[Entry], most: int, is_urgent: Callable[[Entr
     if len(entries) <= most:
         return list(entries)
     # Stable, so that of the urgent ones and of the others the first are shown.
-    ranked = sorted(range(len(entries)), key=lambda at: not is_urgent(entries[at]))
-    return [entries[at] for at in sorted(ranked[: max(0, most)])]
+    ranked = sorted(range(len(entries)), key=lambda index: not is_urgent(entries[index]))
+    return [entries[index] for index in sorted(ranked[: max(0, most)])]
 
 
 OPEN_FINDINGS = 30
@@ -385,12 +385,12 @@ def evidence_of(probes: Sequence[ProbeResult], room: PageRoom) -> tuple[list[Too
         if probe.tool is not None:
             tools.setdefault(probe.tool, []).append(probe)
     # The anchors of several targets on a page differ.
-    every = [_evidence(name, f"e{room.number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
-    worth = [(at, probe) for at, evidence in enumerate(every) for probe in evidence.probes]
+    every = [_evidence(name, f"e{room.number}-{index}", tools[name]) for index, name in enumerate(tools, 1)]
+    worth = [(index, probe) for index, evidence in enumerate(every) for probe in evidence.probes]
     shown: dict[int, list[ProbeResult]] = {}
-    for at, probe in first_entries(worth, room.probes, lambda pair: pair[1].passed is False):
-        shown.setdefault(at, []).append(probe)
-    return [every[at]._replace(probes=shown_probes) for at, shown_probes in shown.items()], max(
+    for index, probe in first_entries(worth, room.probes, lambda pair: pair[1].passed is False):
+        shown.setdefault(index, []).append(probe)
+    return [every[index]._replace(probes=shown_probes) for index, shown_probes in shown.items()], max(
         0, len(worth) - room.probes
     )
 

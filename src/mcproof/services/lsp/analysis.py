@@ -151,7 +151,7 @@ class Analyst:
             EditorProblem(os.path.abspath(problem.file), *problem[1:3], None, "error", problem.what)
             for problem in source.problems
         ]
-        omitted = [Notice("not-checked", what, file, line) for file, line, _, what in source.omissions]
+        omitted = [Notice("not-checked", reason, file, line) for file, line, _, reason in source.omissions]
         return Analysis(path, (*unread, *map(_notice, omitted)), source.read)
 
 

@@ -339,7 +339,9 @@ def _in_suite(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
         listed = values_at(schema, place.path) if place.path[-1:] == (ITEM,) else ()
-        named = [OfferedWord(key, about, kind=CompletionItemKind.Property, after=": ") for key, about in keys]
+        named = [
+            OfferedWord(key, description, kind=CompletionItemKind.Property, after=": ") for key, description in keys
+        ]
         return [*named, *map(OfferedWord, listed)]
     return [*_suite_values(place.path, text), *map(OfferedWord, values_at(schema, place.path))]
 
@@ -374,8 +376,8 @@ def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
         if path == ("severity",):
             return _rules(after=" = ")
         return [
-            OfferedWord(key, about, kind=CompletionItemKind.Property, after=" = ")
-            for key, about in keys_at(schema, path).items()
+            OfferedWord(key, description, kind=CompletionItemKind.Property, after=" = ")
+            for key, description in keys_at(schema, path).items()
         ]
     words = list(_rules() if holds_rules(schema, path) else _setting_values(schema, path))
     return words if place.is_quoted else [word._replace(text=f'"{word.text}"') for word in words]
@@ -385,11 +387,11 @@ def _headers(schema: dict[str, Any], above: str, *, is_shared: bool) -> Iterator
     """The tables of a configuration."""
     if is_shared:
         yield OfferedWord(".".join(TABLE), "The settings of mcproof.", kind=CompletionItemKind.Module)
-    for key, about in keys_at(schema, ()).items():
+    for key, description in keys_at(schema, ()).items():
         is_list = is_list_at(schema, (key,)) and bool(keys_at(schema, (key, ITEM)))
         if is_list or key in ("severity", "targets", "limits", "client-profiles", "scan"):
             detail = "[[…]], repeatable" if is_list else ""
-            yield OfferedWord(f"{above}{key}", about, detail, CompletionItemKind.Module)
+            yield OfferedWord(f"{above}{key}", description, detail, CompletionItemKind.Module)
 
 
 def _setting_values(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[OfferedWord]:

@@ -374,7 +374,7 @@ def check_outputs(files: Iterable[str], results: str) -> None:
     for file in files:
         kind = os.path.splitext(file)[1]
         if kind not in FORMATS:
-            endings = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
+            endings = ", ".join(f"{ending} ({noun})" for ending, noun in FORMATS.items())
             raise UsageError(f"--output {file}: unknown format; a name ends in {endings}")
         if os.path.realpath(file) == os.path.realpath(results):
             raise UsageError(f"--output {file} would replace the results")

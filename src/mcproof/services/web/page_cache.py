@@ -24,7 +24,7 @@ SECONDS = 1.0
 """How old a page may be; what this process records is shown at once."""
 MOST_PAGES, LARGEST_PAGE = 256, 256 << 10
 _STARTS = ("/servers/", "/badge/", "/runs/", "/rules", "/api/v1/servers")
-"""How the paths of pages begin that are the same for everybody, besides the first page."""
+"""How the paths of pages begin that are the same for every user, besides the first page."""
 
 
 class _Page(NamedTuple):
@@ -58,7 +58,7 @@ class PageStore:
 
 
 class PageCache:
-    """Responds with a page that was made a moment ago, or is being made for somebody else."""
+    """Responds with a recent page, or with one that is being made for another request."""
 
     def __init__(self, app: ASGIApp, store: PageStore) -> None:
         self._app = app

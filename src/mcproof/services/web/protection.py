@@ -214,7 +214,7 @@ HEAD, BODY, READING = "head", "body", "reading"
 SECONDS = {HEAD: 15.0, BODY: 120.0, READING: 30.0}
 """How long a client may take to send the head of a request, to send its body, and to read nothing of a response."""
 LOOK_SECONDS = 1.0
-"""The time between two looks at a connection."""
+"""The time between two checks of a connection."""
 
 
 MOST_CHUNKS, BYTES_OF_CHUNK = 1000, 100

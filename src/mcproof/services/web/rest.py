@@ -94,7 +94,7 @@ async def record(request: Request, name: str) -> JSONResponse:
         return uid
 
     uid = await _in_turn(request, recorded)
-    # Who records a run and then looks at the page expects to see it.
+    # Whoever records a run expects to see it on the next page that is loaded.
     request.app.state.pages.clear()
     return JSONResponse({"uid": uid, "server": name}, 201, headers={"location": f"/api/v1/runs/{uid}"})
 

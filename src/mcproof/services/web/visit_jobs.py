@@ -60,7 +60,7 @@ _REQUESTS: dict[str, Callable[..., RunRequest]] = {
 }
 COMMANDS = (*_REQUESTS, "diff")
 LARGEST_CATALOG = 5 * 1024 * 1024
-"""The most bytes of a catalog that somebody sends."""
+"""The most bytes of a catalog in a request."""
 RESPONSE, START = 15.0, 20.0
 """Seconds for a response of a server, and for its first one."""
 LARGEST_RESULT = 32 * 1024 * 1024

@@ -129,7 +129,7 @@ STEPS = {
 _MOST_BYTES = LARGEST_CATALOG + 64 * 1024
 """The largest form: a catalog, and the other fields."""
 _POLL, _STREAM = 0.2, 10.0
-"""Seconds between two looks at a visit, and of one stream of events: a browser opens another one by itself, and a
+"""Seconds between two checks of a visit, and of one stream of events: a browser opens another one by itself, and a
 service that stops does not wait for long."""
 _MOST_SHOWN = 200_000
 """The longest catalog that a form shows again."""

@@ -176,7 +176,7 @@ def _end_without_service() -> None:
 
 
 def _apply(limits: WorkerLimits) -> None:
-    """Apply what holds for all jobs."""
+    """Apply the settings that all jobs share."""
     STARTED.guard()
     if limits.memory is not None:
         _limit_memory(limits.memory, may_start_servers=limits.roots is None)

@@ -234,7 +234,7 @@ class WorkerPool(Generic[Job, Outcome]):
 
 
 class _Process(WorkerProcess):
-    """A process whose messages wait until somebody takes them."""
+    """A process whose messages are queued until they are read."""
 
     def __init__(self, function: str, limits: WorkerLimits) -> None:
         self.is_ready = False

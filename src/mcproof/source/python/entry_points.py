@@ -206,7 +206,7 @@ _IS_RUN = re.compile(rb"^if __name__\s*==\s*[\"']__main__[\"']", re.MULTILINE)
 
 
 def doubt_unstarted(domain: McpDomain) -> None:
-    """Mark the items of servers that no entry point of their project starts for certain."""
+    """Mark the items of servers that no entry point of their project certainly starts."""
     by_scripts: dict[tuple[str, ...], list[ServerValue]] = {}
     for server in domain.servers:
         serves = server.items or server.handlers or server.mounts

@@ -341,7 +341,7 @@ def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
     if not starts or any(later <= end for end, later in zip(ends, starts[1:], strict=True)):
         return None  # several statements on one line
     edit = _edit_between(old, new)
-    first, last = (old.count("\n", 0, at) + 1 for at in (edit.start, edit.old_end))
+    first, last = (old.count("\n", 0, offset) + 1 for offset in (edit.start, edit.old_end))
     number = bisect_right(starts, first) - 1
     if number < 0 or bisect_right(starts, last) - 1 != number:
         return None

@@ -51,7 +51,7 @@ def render_resource(
     """A resource or a template, with its kind; None if its address is unknown."""
     given = item.given
     uri = unwrapped(given.get("uri", given.get("uriTemplate", given.get("uri_template"))))
-    if isinstance(uri, ExternalCall) and len(uri.args) == 1:  # AnyUrl("...")
+    if isinstance(uri, ExternalCall) and len(uri.args) == 1:  # a checked address, such as `AnyUrl("…")`
         uri = uri.args[0]
     if not isinstance(uri, str):
         return None

@@ -263,20 +263,20 @@ def try_drafts(
 ) -> list[list[Draft]]:
     """Return the drafts of each server with trial results. Raises KeyboardInterrupt."""
     tried = [_with_working_arguments(server, options) for server in servers]
-    remaining = [(at, number) for at, server in enumerate(servers) for number in range(len(server.drafts))]
+    remaining = [(index, number) for index, server in enumerate(servers) for number in range(len(server.drafts))]
     secrets = tuple(secret for server in servers for secret in server.endpoint.secrets)
     entries = {server.name: _entry(server, options) for server in servers}
 
     def show(done: int, total: int, test: str) -> None:
-        at, number = map(int, test.split())
-        progress(done, total, tried[at][number].subject)
+        index, number = map(int, test.split())
+        progress(done, total, tried[index][number].subject)
 
     for turn in range(_ROUNDS):
         unnumbered = [
             test
-            for at, number in remaining
+            for index, number in remaining
             # Calls are sent once; only probes are sent again.
-            for test in _tests(f"{at} {number}", servers[at].name, tried[at][number], calls=turn == 0)
+            for test in _tests(f"{index} {number}", servers[index].name, tried[index][number], calls=turn == 0)
         ]
         tests = [test._replace(number=number) for number, test in enumerate(unnumbered)]
         suite = Suite("", entries, tuple(tests), secrets=secrets)
@@ -285,12 +285,12 @@ def try_drafts(
             raise KeyboardInterrupt
         results = {(result.name, result.block): result for result in run.results}
         changed = []
-        for at, number in remaining:
-            before = tried[at][number]
-            call, path = (results.get((f"{at} {number}", block)) for block in (before.block, "negative_path"))
-            after = tried[at][number] = _with_trial(before, call, path, is_last=turn == _ROUNDS - 1)
+        for index, number in remaining:
+            before = tried[index][number]
+            call, path = (results.get((f"{index} {number}", block)) for block in (before.block, "negative_path"))
+            after = tried[index][number] = _with_trial(before, call, path, is_last=turn == _ROUNDS - 1)
             if after.passing_checks and after.passing_checks != before.passing_checks:
-                changed.append((at, number))
+                changed.append((index, number))
         remaining = changed
         if not remaining:
             break

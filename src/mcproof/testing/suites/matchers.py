@@ -234,11 +234,11 @@ def _same(one: Any, other: Any) -> bool:
 def _difference(one: Any, other: Any) -> str:
     """Describe how two values differ; for long texts, only the part around the first difference."""
     if isinstance(one, str) and isinstance(other, str) and max(len(one), len(other)) > _CONTEXT:
-        at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-        at = min(len(one), len(other)) if at is None else at
-        start = max(0, at - _CONTEXT // 2)
-        pair = [f"{'…' if start else ''}{text[start : at + _CONTEXT]}" for text in (one, other)]
-        return f"from character {at + 1:,}: expected {shown(pair[0])}, got {shown(pair[1])}"
+        index = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+        index = min(len(one), len(other)) if index is None else index
+        start = max(0, index - _CONTEXT // 2)
+        pair = [f"{'…' if start else ''}{text[start : index + _CONTEXT]}" for text in (one, other)]
+        return f"from character {index + 1:,}: expected {shown(pair[0])}, got {shown(pair[1])}"
     return f"expected {shown(one, 100)}, got {shown(other, 100)}"
 
 

@@ -364,14 +364,14 @@ class NewSuite:
         is_alone = sum(read.catalog is not None for read in reads) == 1
         self._servers = [self._first_server(read, is_alone=is_alone) for read in reads]
         self.trials = {
-            at: TrialServer(
-                self._servers[at].name,
+            index: TrialServer(
+                self._servers[index].name,
                 read.source.server,
-                self._servers[at].drafts,
+                self._servers[index].drafts,
                 read.catalog,
                 options.permissions_in(read.catalog),
             )
-            for at, read in enumerate(reads)
+            for index, read in enumerate(reads)
             if read.source.server is not None and read.catalog is not None
         }
         """The live servers with their drafts, by their number."""
@@ -401,8 +401,8 @@ class NewSuite:
     def try_tests(self, progress: Callable[[int, int, str], None]) -> None:
         """Try the tests of live servers; those that do not pass become comments. Raises KeyboardInterrupt."""
         drafts = try_drafts([*self.trials.values()], self._way, RunOptions(), progress) if self.trials else []
-        for at, of_server in zip(self.trials, drafts, strict=True):
-            self._servers[at] = self._servers[at]._replace(drafts=of_server)
+        for index, of_server in zip(self.trials, drafts, strict=True):
+            self._servers[index] = self._servers[index]._replace(drafts=of_server)
 
     def written(self, command: str) -> FirstSuite:
         """The suite as text; `command` runs it."""

@@ -297,14 +297,14 @@ _SHOWING = (
 )
 """Signs that a description shows a value or names its format."""
 _shows_form = re.compile(
-    # A value that has only one spelling, is copied from elsewhere, or is free text.
+    # These values have one spelling, are copied from elsewhere or are free text, so that no format has to be shown.
     r"\b(?:\w*names?|paths?|urls?|uris?|ids?|identifiers?|uids?|uuids?|guids?|arns?|slugs?|regions?|emojis?|e-?mails?"
     r"|json|yaml|xml|html|css|markdown|latex|base64|sql|\w+ql|cron|javascript|code|scripts?|source|reg(?:ular )?ex\w*"
     r"|glob|sentences?|paragraphs?|text|titles?|descriptions?|human-readable|ip|sha|branch(?:es)?|address(?:es)?"
     r"|refs?|cursor|token|placeholder|ignored|unused|any|same|key-value|arbitrary|omit|hex|mime|content type"
     r"|programming)\b"
     r"|(?<!\S)\.[a-z0-9]{2,5}\b|\d"
-    # Listed values: "proxy or direct", "(open, closed)", "asc/desc", "up or down".
+    # A list shows the values as well as an example does: "proxy or direct", "(open, closed)", "asc/desc".
     r"|[\w-]{1,40}, ?[\w-]{1,40},? ?(?:and |or )?[\w-]{1,40}"
     r"|(?:^|[:(] ?)[\w-]{1,40} or [\w-]{1,40}(?:$|[).])|\b[\w-]{2,30}/[\w-]{2,30}\b"
     r"|\((?!optional|required)[\w.,:; -]{1,60}\)"

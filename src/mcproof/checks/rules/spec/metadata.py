@@ -53,10 +53,10 @@ def icon_address(dated: DatedItem) -> Iterator[Problem]:
     Why: clients must reject other schemes, and careful ones refuse `http:`; users see no icon.
     Fix: serve the icon over HTTPS, or embed it as a `data:` URI.
     """
-    for at, icon in _icons(dated.item):
+    for pointer, icon in _icons(dated.item):
         source = icon.get("src") if isinstance(icon, dict) else None
         if isinstance(source, str) and re.match(_SAFE_ICON, source) is None:
-            yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
+            yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{pointer}/src")
 
 
 @_icon_demand("SPEC-051", "icon-form", "error", "schema#Icon")
@@ -66,22 +66,22 @@ def icon_form(dated: DatedItem) -> Iterator[Problem]:
     Why: clients that validate reject the whole list. `sizes` as one string is a form from before the release.
     Fix: write `"sizes": ["48x48"]`, and leave `theme` out if the icon suits both.
     """
-    for at, icon in _icons(dated.item):
+    for pointer, icon in _icons(dated.item):
         if not isinstance(icon, dict):
-            yield Problem(f"the icon is {kind_of(icon)}, not an object", at)
+            yield Problem(f"the icon is {kind_of(icon)}, not an object", pointer)
             continue
         if not isinstance(icon.get("src"), str):
             what = f"`src` is {kind_of(icon['src'])}, not a string" if "src" in icon else "the icon has no `src`"
-            yield Problem(what, f"{at}/src" if "src" in icon else at)
+            yield Problem(what, f"{pointer}/src" if "src" in icon else pointer)
         if "sizes" in icon and not isinstance(icon["sizes"], list):
-            yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{at}/sizes")
+            yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{pointer}/sizes")
         elif "sizes" in icon:
             odd = [size for size in icon["sizes"] if not isinstance(size, str) or not re.fullmatch(_SIZE, size)]
             if odd:
                 what = shown(odd[0]) if isinstance(odd[0], str) else kind_of(odd[0])
-                yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{at}/sizes")
+                yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{pointer}/sizes")
         if "theme" in icon and icon["theme"] not in ("light", "dark"):
-            yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
+            yield Problem("`theme` is neither `light` nor `dark`", f"{pointer}/theme")
 
 
 @item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, needs=("_meta",))
@@ -185,7 +185,9 @@ def _meta_key_fault(key: str) -> str | None:
 def _says_secret(name: str) -> bool:
     words = words_of(name[:_LONGEST_HEADER_NAME])
     pairs = pairwise(words)
-    return not _SECRET_WORDS.isdisjoint(words) or any(a in _SECRET_KEYS and b == "key" for a, b in pairs)
+    return not _SECRET_WORDS.isdisjoint(words) or any(
+        first in _SECRET_KEYS and second == "key" for first, second in pairs
+    )
 
 
 _SHOWN = 5

@@ -209,9 +209,9 @@ def prompt_form(catalog: Catalog) -> Iterator[Problem]:
         names: set[str] = set()
         for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
             if isinstance(argument, dict):
-                for what, key in _argument_faults(argument, names):
+                for fault, key in _argument_faults(argument, names):
                     at = f"/arguments/{index}" + (f"/{key}" if key in argument else "")
-                    yield Problem(f"argument {index} {what}", at, item=prompt)
+                    yield Problem(f"argument {index} {fault}", at, item=prompt)
 
 
 def _argument_faults(argument: dict[str, Any], names: set[str]) -> Iterator[tuple[str, str]]:

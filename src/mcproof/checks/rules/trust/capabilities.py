@@ -329,13 +329,13 @@ def app_reaches_outside(apps: Apps) -> Iterator[Problem]:
     also when it is read. Without a declaration clients let a page reach nothing. Addresses that it only loads from are
     of severity info, all addresses (`*`) of severity high. OWASP MCP10.
     """
-    for use, what in _USES.items():
+    for use, action in _USES.items():
         domains = [domain for domain in apps.domains if domain.use == use]
         if domains:
             pages = few(domain.uri for domain in domains)
             is_any = any(domain.domain.removeprefix("https://").strip("/") == "*" for domain in domains)
             yield Problem(
-                f"the pages of apps may {what} {few(domain.domain for domain in domains)} ({pages})",
+                f"the pages of apps may {action} {few(domain.domain for domain in domains)} ({pages})",
                 evidence={"domains": [domain._asdict() for domain in domains]},
                 severity="info" if use == "resource" else "high" if is_any else None,
             )

@@ -148,7 +148,7 @@ class Interpreter:
         self.limit = 0
         self._whole = 0
         self._central = 0
-        """Steps that are at nobody's expense but that of the whole."""
+        """Steps that count only towards the limit of the whole run."""
         self.depth = 0
         self.context = Context("root", None)
         self.registering: list[Any] = []
@@ -171,7 +171,7 @@ class Interpreter:
     def enter(self, steps: int | None) -> tuple[int, int, int]:
         """Limit the steps of a call, so that its caller can go on without its result. Returns what `leave` takes.
 
-        What is central to what is served, without a limit of its own, gets most of what is left, at nobody's expense.
+        A call that registers items has no limit of its own: it gets most of the steps that are left.
         """
         entered = (self.steps, self.limit, self._central)
         if steps is None:
@@ -273,7 +273,9 @@ class Interpreter:
                 changes = _undone(self._journals.pop())
                 self.context, self._begun = outer, begun
             outcomes.append((completion, changes))
-        going = [n for n, (completion, _) in enumerate(outcomes) if completion is None or completion.kind != "throw"]
+        going = [
+            index for index, (completion, _) in enumerate(outcomes) if completion is None or completion.kind != "throw"
+        ]
         if not going:
             self._apply(outcomes[preferred or 0][1])
             raise JsThrowError(outcomes[preferred or 0][0].value)  # type: ignore[union-attr]

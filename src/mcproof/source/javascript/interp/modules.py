@@ -50,7 +50,7 @@ class Module:
         self.steps_of_call = STEPS_IN_BUNDLE if len(source.data) > LARGEST_OWN else STEPS_OF_CALL
         self.meta = JsObject({"url": f"file://{source.path}", "dirname": os.path.dirname(source.path)})
         self.meta.members["filename"] = source.path
-        self._registering = sorted(at for word in registering for at in _occurrences(source.data, word))
+        self._registering = sorted(offset for word in registering for offset in _occurrences(source.data, word))
         self.require = functions.NativeFunction("require", lambda this, given: self.required(_first(given)))
         self.require.members["resolve"] = functions.NativeFunction("resolve", lambda this, given: _first(given))
 

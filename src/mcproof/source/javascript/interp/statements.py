@@ -536,7 +536,7 @@ def _export(module: Module, node: Node) -> Execute:
         return execute_declaration
     if value is not None:
         return _default(module, compile_expression(module, value))
-    # `export = value`
+    # TypeScript writes `module.exports = value` in this way.
     if any(child.type == "=" for child in node.children):
         return _default(module, compile_expression(module, children_of(node)[-1]), is_whole=True)
     return _nothing

@@ -411,7 +411,7 @@ _HOST_CHECK = re.compile(
     r"|\b(?:allowed_hosts|allowed_origins|host_origin_protection|security_settings|transport_security)\s*="
     r"|\bheaders?\b[^\n]{0,40}[\[(]\s*b?[\"'](?:[Oo]rigin|[Hh]ost)[\"']|\bb[\"'](?:origin|host)[\"']"
 )
-"""What only source has that looks at the host or the origin of requests."""
+"""Words that only source with a check of the host or the origin of requests contains."""
 
 
 def unchecked_origins(settings: SourceSettings, *, framework_checks: bool) -> list[UncheckedOrigin]:

@@ -186,7 +186,7 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, tr
         return None
     output = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
     target = output
-    for _ in range(10):  # an alias of an alias
+    for _ in range(10):  # an alias may stand for another one, perhaps in a circle
         reference = output.get("$ref")
         if not isinstance(reference, str):
             break

@@ -76,8 +76,8 @@ def _as_set(value: Any = ()) -> Any:
         return members
     once = SourceList(dict.fromkeys(members))
     once.extent, once.unordered = members.extent, True
-    once.doubtful = {once.index(members[at]) for at in members.doubtful} - {
-        once.index(item) for at, item in enumerate(members) if at not in members.doubtful
+    once.doubtful = {once.index(members[index]) for index in members.doubtful} - {
+        once.index(item) for index, item in enumerate(members) if index not in members.doubtful
     }
     return once
 

@@ -103,7 +103,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
         # `text.strip()` and `dedent(text)` are located where the text is written
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
-        if isinstance(origin, Function):  # `inspect.getdoc(f)`
+        if isinstance(origin, Function):  # the docstring of a function, as from `inspect.getdoc(f)`
             origin = docstring_of(origin.exposed())
         _, at, module = run.origins.by_id.get(id(origin), (None, node, scope.module))
         run.origins.note(result, at, module)

@@ -60,7 +60,7 @@ def displayed(value: Any) -> Any:
         return UNKNOWN
     if isinstance(own, Function):
         return _shown_by(own, value)
-    if isinstance(own, External) and own.last == "__str__":  # `__str__ = str.__str__`
+    if isinstance(own, External) and own.last == "__str__":  # shown by its value, as after `__str__ = str.__str__`
         return value.value if isinstance(value.value, str) else UNKNOWN
     if own is not MISSING:
         return UNKNOWN

@@ -354,7 +354,7 @@ def _tuple(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sch
 
 
 def _mapping(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
-    if len(args) == 1:  # a counter
+    if len(args) == 1:  # a `Counter[str]`, whose values are numbers
         args = (*args, External("builtins.int"))
     values = generator.schema(args[1], scope, f"{at}/additionalProperties")
     is_unknown = f"{at}/additionalProperties" in generator.unknown
