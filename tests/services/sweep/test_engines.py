@@ -13,7 +13,7 @@ import pytest
 
 from limits import HANG
 from mcproof.core.errors import UsageError
-from mcproof.services.sweep.ray_engine import refuse_old_version
+from mcproof.services.sweep.ray_engine import is_this_machine, refuse_old_version
 
 from .sweeping import GOOD, capture, killer, lasting, outcomes, sleeper, sweep, write_list
 
@@ -116,12 +116,32 @@ def test_a_worker_of_ray_that_needs_too_much_memory_ends(check: str, limit: str)
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("address", "named", "expected"),
+    [
+        (None, "", True),
+        ("", "", True),
+        ("local", "", True),
+        ("auto", "local", True),
+        ("auto", "", False),
+        ("auto", "192.0.2.1:6379", False),
+        ("192.0.2.1:6379", "local", False),
+    ],
+)
+def test_an_address_for_which_ray_starts_a_cluster_is_protected_as_one(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, named: str, *, expected: bool
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", named)
+    assert is_this_machine(address) is expected
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ray_on_this_machine_listens_on_loopback_and_asks_for_a_token(tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["None", "'local'"])
+def test_ray_on_this_machine_listens_on_loopback_and_asks_for_a_token(address: str) -> None:
     require_ray()
     before = listening_elsewhere()
-    command = [sys.executable, "-c", _RAY, str(tmp_path)]
+    command = [sys.executable, "-c", _RAY.replace("ADDRESS", address)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "token True\n"
@@ -134,7 +154,7 @@ _RAY = """
 import os, sys
 from mcproof.services.sweep import SweepPlan
 from mcproof.services.sweep.ray_engine import RayEngine
-engine = RayEngine(SweepPlan(), address=None, jobs=1, at_once=1)
+engine = RayEngine(SweepPlan(), address=ADDRESS, jobs=1, at_once=1)
 print(os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]) == 64, flush=True)
 sys.stdin.read()
 engine.close()

@@ -57,13 +57,19 @@ def check_servers(tasks: list[SweepTask], plan: SweepPlan) -> list[tuple[int, At
     return list(zip([task.number for task in tasks], asyncio.run(check_all()), strict=True))
 
 
+def is_this_machine(address: str | None) -> bool:
+    """Whether Ray starts a cluster for an address, instead of joining one: `local` is a name for that."""
+    named = os.environ.get("RAY_ADDRESS") or address if address == "auto" else address
+    return named in (None, "", "local")
+
+
 def ray_module(address: str | None) -> Any:
     """Import Ray, for a cluster or for this machine alone. Raises a UsageError if it is missing or not safe enough.
 
     Ray listens on every interface, and whoever reaches it can run code. So on this machine it gets the loopback
     interface, and a token that only the processes of this sweep have; Ray reads both while it is imported.
     """
-    if address is None:
+    if is_this_machine(address):
         # The first is how Ray is kept from replacing 127.0.0.1 by an address that others reach.
         own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
         os.environ.update(own, RAY_AUTH_TOKEN=os.environ.get("RAY_AUTH_TOKEN") or token_hex(32))
@@ -71,7 +77,7 @@ def ray_module(address: str | None) -> Any:
         import ray
     except ImportError:
         raise UsageError("`--engine ray` needs Ray: `pip install 'mcproof[ray]'`") from None
-    if address is None:
+    if is_this_machine(address):
         refuse_old_version(ray.__version__)
     return ray
 
@@ -99,7 +105,8 @@ class RayEngine:
         self._plan = plan
         self._at_once = at_once
         where: dict[str, Any] = {"address": address}
-        if address is None:
+        is_own = is_this_machine(address)
+        if is_own:
             where = {"address": "local", "_node_ip_address": LOOPBACK, "include_dashboard": False, "num_cpus": jobs}
         try:
             ray.init(**where, log_to_driver=False, logging_level="ERROR")
@@ -107,7 +114,7 @@ class RayEngine:
             why = str(error).strip().partition("\n")[0]
             raise McproofError(f"the Ray cluster cannot be used: {why}") from None
         # Looked at, not assumed: how Ray chooses its address is not part of what it promises.
-        if address is None and (shown := ray.util.get_node_ip_address()) != LOOPBACK:
+        if is_own and (shown := ray.util.get_node_ip_address()) != LOOPBACK:
             ray.shutdown()
             raise McproofError(f"Ray {ray.__version__} listens on {shown}, where others reach it, and was stopped")
         self._cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
