@@ -299,8 +299,11 @@ class Revoking(Guarded, fault="guarded-revoking"):
 
 
 class RefusesRevocation(Revoking, fault="guarded-refuses-revocation"):
+    """Repeats the token and the secret in its error."""
+
     async def revoke(self, request: Request) -> None:
-        await self.json({"error": "invalid_client"}, 401)
+        sent = f"{request.message['token']} of {request.message['client_secret']}"
+        await self.json({"error": "invalid_client", "error_description": sent}, 401)
 
 
 class OddRevocation(Guarded, fault="guarded-odd-revocation"):
@@ -504,10 +507,10 @@ class TokenInjects(Guarded, fault="guarded-token-with-line-break"):
 
 
 class TokenError(Guarded, fault="guarded-token-error"):
-    """Repeats the code and the PKCE verifier in its error."""
+    """Repeats the code, the PKCE verifier and the state in its error."""
 
     async def token(self, request: Request) -> None:
-        sent = f"unknown code {request.message['code']} with {request.message['code_verifier']}"
+        sent = f"{request.message['code']} with {request.message['code_verifier']} of {self.granted[-1]['state']}"
         await self.json({"error": "invalid_grant", "error_description": sent}, 400)
 
 
@@ -543,7 +546,8 @@ class OpenRedirect(Guarded, fault="guarded-open-redirect"):
 
 class Denied(Guarded, fault="guarded-denied"):
     def response(self, asked: dict[str, str], code: str) -> dict[str, str]:
-        return {"error": "access_denied", "error_description": "not you", "state": asked["state"], "iss": self.issuer}
+        why = f"not you: {code} of {asked['state']}"
+        return {**super().response(asked, code), "error": "access_denied", "error_description": why}
 
 
 class RegistrationFails(Guarded, fault="guarded-registration-fails"):

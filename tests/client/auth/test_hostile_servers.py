@@ -60,14 +60,14 @@ AFTER_LOGIN = {
     "guarded-no-iss": "the authorization response has no `iss`, which the authorization server declares",
     "guarded-other-iss": "the authorization response is from another issuer: https://evil.example, not {origin}",
     "guarded-slashed-iss": "the authorization response is from another issuer: {origin}/, not {origin}",
-    "guarded-denied": "the authorization server refuses: access_denied (not you)",
+    "guarded-denied": "the authorization server refuses: access_denied (not you: *** of ***)",
     "guarded-token-hangs": "the token endpoint ({origin}/token) does not respond within 0.3 seconds",
     "guarded-token-drips": "the token endpoint ({origin}/token) does not respond within 0.3 seconds",
     "guarded-token-redirects": "the token endpoint ({origin}/token) redirects to https://evil.example/token; "
     "not followed",
     "guarded-other-token-type": "the token endpoint returns a token of the type DPoP; mcproof supports Bearer",
     "guarded-token-with-line-break": "the token endpoint returns no usable `access_token`",
-    "guarded-token-error": "the token endpoint refuses the request: invalid_grant (unknown code *** with ***)",
+    "guarded-token-error": "the token endpoint refuses the request: invalid_grant (*** with *** of ***)",
 }
 
 

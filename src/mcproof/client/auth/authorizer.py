@@ -376,7 +376,7 @@ def log_out_of(url: str) -> LogOut | None:
             with (await like_target(url)).applied():
                 outcome = LogOut(is_revoked=await revoke(token))
         except AuthorizationError as error:
-            outcome = LogOut(why=error.message)
+            outcome = LogOut(why=hiding(())(error.message))
 
     if not Interruptible().run(job):
         raise KeyboardInterrupt

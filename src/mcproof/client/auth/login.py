@@ -24,7 +24,7 @@ from mcproof.client.auth.registration import (
 )
 from mcproof.client.auth.tokens import AccessToken, Grant, exchange_code
 from mcproof.client.errors import WITHOUT_BROWSER, AuthorizationError
-from mcproof.client.redaction import redacted_url
+from mcproof.client.redaction import learn_secret, redacted_url
 from mcproof.core.console import tell
 from mcproof.core.errors import reason_of
 from mcproof.core.named_tuple import NamedTuple
@@ -257,6 +257,9 @@ async def log_in(request: LoginRequest) -> AccessToken:
         _open(url)
         response = await callback.response(LOGIN_SECONDS)
         redirect_uri = callback.redirect_uri
+    # Only now: the user needs to see the address, which has the state in it.
+    for secret in (state, response.get("code", "")):
+        learn_secret(secret)
     code = _code(response, server)
     return await exchange_code(Grant(server, client, request.resource, scope), code, verifier, redirect_uri)
 

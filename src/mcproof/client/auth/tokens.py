@@ -67,7 +67,6 @@ class Grant(NamedTuple):
 
 async def exchange_code(grant: Grant, code: str, verifier: str, redirect_uri: str) -> AccessToken:
     """The token for an authorization code."""
-    learn_secret(code)
     learn_secret(verifier)
     form = {
         "grant_type": "authorization_code",
