@@ -283,6 +283,26 @@ def test_what_a_link_leads_to_outside_the_checkout_is_not_read(stranger: Strange
     has_no_effect(stranger, *words)
 
 
+@pytest.mark.parametrize("name", ["mcproof.toml", "pyproject.toml"])
+def test_a_configuration_outside_the_checkout_is_not_quoted(stranger: Stranger, name: str) -> None:
+    (stranger.repo / ".git").mkdir()
+    (stranger.outside / "private.toml").write_text(f'[tool.mcproof]\n"{SECRET}" = "{SECRET}"\n')
+    (stranger.repo / name).symlink_to(stranger.outside / "private.toml")
+    shown = has_no_effect(stranger, "lint", "tools.json", code=2)
+    assert f"{name}: cannot be read: a link leads out of its checkout" in shown
+    assert SECRET not in shown
+
+
+def test_an_import_outside_the_checkout_is_not_quoted(stranger: Stranger) -> None:
+    (stranger.repo / ".git").mkdir()
+    (stranger.outside / "hosts.yml").write_text(f"{SECRET}: {SECRET}\n")
+    (stranger.repo / "base.yaml").symlink_to(stranger.outside / "hosts.yml")
+    (stranger.repo / "suite.yaml").write_text("imports: [base.yaml]\nservers: {}\ntools: {}\n")
+    shown = has_no_effect(stranger, "validate", "suite.yaml", code=2)
+    assert "base.yaml: cannot be read: a link leads out of its checkout" in shown
+    assert SECRET not in shown
+
+
 def test_a_link_within_the_checkout_is_followed(stranger: Stranger) -> None:
     (stranger.repo / ".git").mkdir()
     (stranger.repo / "src").mkdir()

@@ -344,7 +344,7 @@ def test_what_is_called_mcproof_toml_and_cannot_be_one_is_refused_at_once(make: 
 def test_a_file_that_may_not_be_read_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write(name, "[tool.mcproof]")
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)

@@ -23,6 +23,7 @@ from mcproof.checks.findings import (
     fingerprints,
 )
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.text.files import open_in_checkout
 from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:
@@ -370,10 +371,10 @@ class SourceLines:
             import tokenize
 
             try:
-                with open(file, "rb") as data:
+                with open(file, "rb", opener=open_in_checkout) as data:
                     # As Python reads it: columns must be those that the author sees.
                     encoding, _ = tokenize.detect_encoding(data.readline)
-                with open(file, encoding=encoding, errors="replace", newline="") as text:
+                with open(file, encoding=encoding, errors="replace", newline="", opener=open_in_checkout) as text:
                     self._lines[file] = text.read().splitlines(keepends=True)
             except (OSError, SyntaxError, LookupError):
                 # Deleted meanwhile, or in an encoding that Python does not know: shown without its line.

@@ -14,7 +14,7 @@ from mcproof.core.errors import ConfigError, SettingLocation, reason_of
 from mcproof.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcproof.checks.clients.profiles import Profile
     from mcproof.checks.ignores import IgnoreFor
@@ -240,7 +240,9 @@ def _as_named(path: str) -> str:
 
 def _read(path: str) -> Settings | None:
     """The settings in a file; None for a `pyproject.toml` without any."""
-    return settings_of(_bytes_of(path, _as_named(path)), path)
+    from mcproof.core.text.files import open_in_checkout
+
+    return settings_of(_bytes_of(path, _as_named(path), open_in_checkout), path)
 
 
 _MAY_CONFIGURE = (
@@ -272,9 +274,9 @@ def settings_of(data: bytes, path: str, *, is_named: bool = False) -> Settings |
     return parse_settings(ConfigFile(file, TABLE if is_shared else (), toml_document.positions(text)), table)
 
 
-def _bytes_of(path: str, file: str) -> bytes:
+def _bytes_of(path: str, file: str, opener: Callable[[str, int], int] | None = None) -> bytes:
     try:
-        with open(path, "rb") as opened:
+        with open(path, "rb", opener=opener) as opened:
             # One byte more than allowed tells a file that is too large, whatever its size claims to be.
             data = opened.read(MAX_BYTES + 1)
     except OSError as error:

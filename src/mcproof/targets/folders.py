@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.files import files_below, is_inside, start_of_file
+from mcproof.core.text.files import files_below, is_inside, open_in_checkout, start_of_file
 from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 
@@ -334,7 +334,7 @@ def _module(file: str) -> tuple[str, str]:
 
 def _text(file: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="replace") as opened:
+        with open(file, encoding="utf-8", errors="replace", opener=open_in_checkout) as opened:
             return opened.read(_LONGEST_LOOKED_AT)
     except OSError:
         return ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.errors import WriteError
-from mcproof.core.text.files import append_file, replace_file, write_file
+from mcproof.core.text.files import append_file, open_in_checkout, replace_file, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,3 +200,19 @@ def test_a_signal_during_a_write_leaves_no_temporary_file(
     finally:
         signal.signal(number, before)
     assert (names_in(file.parent), file.read_bytes()) == (["file.json"], b"new")
+
+
+@posix
+@pytest.mark.parametrize("is_checkout", [True, False])
+def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path, *, is_checkout: bool) -> None:
+    """Also if it replaces a file after that was looked at: nothing is assumed of the name."""
+    if is_checkout:
+        (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link", "."):
+        with pytest.raises(OSError, match=r"not a regular file|Is a directory"):
+            open_in_checkout(str(tmp_path / name), os.O_RDONLY)
+    if not is_checkout:
+        with pytest.raises(OSError, match="not a regular file"):
+            open_in_checkout("/dev/zero", os.O_RDONLY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -170,6 +171,14 @@ def test_what_a_link_leads_to_outside_the_checkout_is_not_read(
     source = SERVER.replace("@mcp.tool()\ndef burn", "@mcp.tool(description=TEXT)\ndef burn")
     uri = editor.open(checkout / "server.py", f"from helper import TEXT\n{source}")
     assert ("tool-no-description" in editor.codes(uri)) is not is_checkout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", ["package.json", "tsconfig.json"])
+def test_a_pipe_beside_a_document_does_not_block_the_editor(editor: Editor, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    uri = editor.open(tmp_path / "server.ts", TYPESCRIPT)
+    assert "tool-no-description" in editor.codes(uri)
 
 
 def test_an_unsaved_configuration_applies_to_all_documents(editor: Editor, tmp_path: Path) -> None:

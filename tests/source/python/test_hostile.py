@@ -348,7 +348,7 @@ def test_a_pipe_named_like_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "server.py")
     result = discover(str(tmp_path / "server.py"))
     assert names(result) == []
-    assert {problem.what for problem in result.problems} == {"not a regular file; skipped"}
+    assert {problem.what for problem in result.problems} == {"cannot be read: not a regular file"}
 
 
 def test_a_schema_that_doubles_with_each_level_is_bounded(tmp_path: Path) -> None:

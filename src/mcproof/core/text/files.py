@@ -251,17 +251,33 @@ def _checkout_of(folder: str) -> str | None:
 
 
 def open_in_checkout(path: str, flags: int) -> int:
-    """Open a file for `open`, as its `opener`. Raises a PermissionError if links lead out of the checkout it is in.
+    """Open a file for `open`, as its `opener`. Raises an OSError for a pipe, or if links lead out of its checkout.
 
     A stranger's checkout has links to whatever its author likes, and reports quote what is read. Elsewhere, links are
     the user's own, and are followed.
     """
     folder = _checkout_of(os.path.dirname(os.path.abspath(path)))
     if folder is None:
-        return os.open(path, flags)
+        return open_regular(path, flags)
     if not is_inside(there := os.path.realpath(path), folder):
         raise PermissionError(errno.EACCES, "a link leads out of its checkout", path)
-    return open_inside(there, folder, flags)
+    return _regular(open_inside(there, folder, flags | _NO_WAIT), path)
+
+
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def open_regular(path: str, flags: int) -> int:
+    """Open a file for `open`, as its `opener`. Raises an OSError for a pipe or device, which could block the reader."""
+    return _regular(os.open(path, flags | _NO_WAIT), path)
+
+
+def _regular(opened: int, path: str) -> int:
+    """Return the descriptor of a regular file. It is tested open, since by now its name may stand for another."""
+    if stat.S_ISREG(os.fstat(opened).st_mode):
+        return opened
+    os.close(opened)
+    raise OSError(errno.EINVAL, "not a regular file", path)
 
 
 INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules"))

@@ -22,6 +22,7 @@ from mcproof.checks.scores.descriptions import judge
 from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.core.errors import McproofError, UsageError
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.text.files import open_in_checkout
 from mcproof.core.text.json_document import Edit
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
@@ -140,7 +141,7 @@ def _quoted(text: str) -> str:
 def _text(file: str, contents: Mapping[str, bytes]) -> str:
     if file in contents:
         return contents[file].decode()
-    with open(file, encoding="utf-8", newline="") as opened:
+    with open(file, encoding="utf-8", newline="", opener=open_in_checkout) as opened:
         return opened.read()
 
 

@@ -25,6 +25,7 @@ from lsprotocol.types import (
 from pygls.uris import from_fs_path, to_fs_path
 
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.text.files import open_regular
 from mcproof.report.phrases import help_uri
 from mcproof.runs.config import OWN_FILE, SHARED_FILE
 from mcproof.source.packages.projects import SUFFIXES
@@ -294,9 +295,7 @@ def _saved(text: str, path: str) -> bytes:
 
 def _text_on_disk(path: str) -> str:
     try:
-        if not os.path.isfile(path):
-            return ""
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+        with open(path, encoding="utf-8", errors="replace", newline="", opener=open_regular) as file:
             return file.read(LARGEST_DOCUMENT)
     except (OSError, ValueError):
         return ""

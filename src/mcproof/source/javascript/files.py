@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import SourceProblem
@@ -121,13 +120,10 @@ class ProjectFiles:
         what = ""
         data = b""
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would block
-                what = "not a regular file; skipped"
-            else:
-                with open(path, "rb", opener=open_in_checkout) as opened:
-                    data = opened.read(LARGEST_FILE + 1)
-                if len(data) > LARGEST_FILE:
-                    what = f"larger than {LARGEST_FILE >> 20} MB; skipped"
+            with open(path, "rb", opener=open_in_checkout) as opened:
+                data = opened.read(LARGEST_FILE + 1)
+            if len(data) > LARGEST_FILE:
+                what = f"larger than {LARGEST_FILE >> 20} MB; skipped"
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
         if what:

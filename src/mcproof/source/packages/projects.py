@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import KnownPackage, normalized
+from mcproof.core.text.files import open_in_checkout
 from mcproof.source.packages.versions import (
     distributions_in,
     newest_allowed,
@@ -469,7 +470,7 @@ def start_of(file: str) -> NodeStart:
 
 def _text(file: str) -> str:
     try:
-        with open(file, encoding="utf-8-sig") as opened:
+        with open(file, encoding="utf-8-sig", opener=open_in_checkout) as opened:
             text = opened.read(_LARGEST + 1)
     except (OSError, ValueError):  # what cannot be read declares nothing
         return ""

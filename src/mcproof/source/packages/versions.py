@@ -17,6 +17,7 @@ from mcproof.core.observations.source import (
     pypi_version,
     version_key,
 )
+from mcproof.core.text.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,9 +76,7 @@ class Distribution(NamedTuple):
 def text_of(path: str) -> str:
     """The text of a metadata file; empty if it cannot be read or is too large."""
     try:
-        if not os.path.isfile(path):  # opening a pipe would block
-            return ""
-        with open(path, "rb") as opened:
+        with open(path, "rb", opener=open_regular) as opened:
             data = opened.read(LARGEST_RECORD + 1)
     except (OSError, ValueError):
         return ""

@@ -10,7 +10,6 @@ import codecs
 import io
 import os
 import re
-import stat
 import sys
 import tokenize
 from contextlib import suppress
@@ -215,9 +214,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
     """The content of a file; None, with a problem, if it cannot be read."""
     try:
-        if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would block
-            problems.append(SourceProblem(file, None, None, "not a regular file; skipped"))
-            return None
         with open(file, "rb", opener=open_in_checkout) as opened:
             data = opened.read(LARGEST_FILE + 1)
     except OSError as error:

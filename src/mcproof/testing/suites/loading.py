@@ -17,6 +17,7 @@ from mcproof.client.connect import INHERITED
 from mcproof.core.errors import nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.shipped import Breach, Path, Schema, ShippedSchema
+from mcproof.core.text.files import open_in_checkout
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
 from mcproof.testing.suites.model import (
     BLOCKS,
@@ -399,7 +400,8 @@ class _Loader:
         self._done: dict[str, None] = {}
 
     def load(self, file: str, chain: tuple[str, ...]) -> None:
-        parsed = _parsed(file, self._problems, self._overrides)
+        # A suite that the user names may be a link to anywhere, or a pipe; what it imports may not.
+        parsed = _parsed(file, self._problems, self._overrides, open_in_checkout if chain else None)
         if parsed is None:
             return
         text, root = parsed
@@ -442,11 +444,16 @@ def parse_file(file: str, problems: list[SuiteProblem]) -> Node | None:
     return None if parsed is None else parsed[1]
 
 
-def _parsed(file: str, problems: list[SuiteProblem], overrides: Mapping[str, bytes]) -> tuple[str, Node] | None:
+def _parsed(
+    file: str,
+    problems: list[SuiteProblem],
+    overrides: Mapping[str, bytes],
+    opener: Callable[[str, int], int] | None = None,
+) -> tuple[str, Node] | None:
     """The text of a file and its root."""
     try:
         data = overrides.get(os.path.realpath(file)) if overrides else None
-        text = decode(_read(file) if data is None else data)
+        text = decode(_read(file, opener) if data is None else data)
         return text, parse(text)
     except OSError as error:
         problems.append(SuiteProblem(file, None, None, f"cannot be read: {reason_of(error)}"))
@@ -455,8 +462,8 @@ def _parsed(file: str, problems: list[SuiteProblem], overrides: Mapping[str, byt
     return None
 
 
-def _read(file: str) -> bytes:
-    with open(file, "rb") as stream:
+def _read(file: str, opener: Callable[[str, int], int] | None) -> bytes:
+    with open(file, "rb", opener=opener) as stream:
         # One more than allowed, so that a file that is too large is noticed.
         return stream.read(MAX_BYTES + 1)
 
