@@ -36,6 +36,9 @@ class Store {
   async remove(file: string) { await fs.rm(file); }
 }
 const store = new Store();
+async function insideLater(file) {
+  return inside(file);
+}
 function judged(word) {
   if (!ALLOWED.includes(word)) return { ok: false, reason: "unknown" };
   return { ok: true };
@@ -109,6 +112,11 @@ DANGEROUS = {
     "a callback": ("shell", "[x].forEach((word) => exec(`ls ${word}`));"),
     "a table of functions": ("shell", "const table = { [name]: (word) => exec(word) };\nawait table[key](x);"),
     "a condition": ("shell", "const word = x ? x : 'a';\nexec(`ls ${word}`);"),
+    "a method with a type that is awaited": ("path", "await store.remove<string>(x);"),
+    "after a switch with blocks": (
+        "shell",
+        "switch (y) {\n  case 'a': {\n    log(y);\n    break;\n  }\n  default: {\n    break;\n  }\n}\nexec(x);",
+    ),
     "try": ("shell", "try {\n  exec(`ls ${x}`);\n} catch (error) {\n  log(error);\n}"),
 }
 HARMLESS = {
@@ -144,6 +152,23 @@ CHECKED = {
     "readFileSync(path.join(ROOT, x));",
     "a member of the result of a helper": "const seen = judged(x);\nif (!seen.ok) throw new Error(seen.reason);\n"
     "await fs.readFile(x);",
+    "a truth value that a loop sets": "const file = path.resolve(x);\nlet allowed = false;\n"
+    "for (const root of roots()) {\n"
+    "  if (file.startsWith(root + path.sep)) {\n    allowed = true;\n    break;\n  }\n}\n"
+    "if (!allowed) throw new Error(x);\nawait fs.readFile(file);",
+    "the first of those that fit": "const file = path.resolve(x);\n"
+    "const root = roots().filter((one) => inside(file)).sort()[0];\n"
+    "if (!root) throw new Error(x);\nawait fs.readFile(file);",
+    "how many fit": "const file = path.resolve(x);\n"
+    "const fits = roots().filter((one) => file.startsWith(one + path.sep));\n"
+    "if (fits.length === 0) throw new Error(x);\nawait fs.readFile(file);",
+    "those that fit": "for (const one of x.filter((file) => ALLOWED.includes(file))) exec(one);",
+    "a comparison with false": "const file = path.resolve(x);\nif (inside(file) === false) throw new Error(x);\n"
+    "await fs.readFile(file);",
+    "a position": "if (ALLOWED.indexOf(x) === -1) throw new Error(x);\nexec(x);",
+    "a position from zero": "if (ALLOWED.indexOf(x) >= 0) exec(x);",
+    "cases together": "switch (x) {\n  case 'a':\n  case 'b':\n    exec(`ls ${x}`);\n}",
+    "the scheme, for a path": "if (new URL(x).protocol !== 'https:') throw new Error(x);\nawait fs.readFile(x);",
     "an unseen function": "validatePath(x);\nawait fs.readFile(x);",
 }
 USELESS = {
@@ -156,6 +181,17 @@ USELESS = {
         "if (x.length > 3) {\n  if (!ALLOWED.includes(x)) throw new Error(x);\n}\nexec(x);",
     ),
     "a check of the scheme": ("url", "if (new URL(x).protocol !== 'https:') throw new Error(x);\nawait fetch(x);"),
+    "an asynchronous check that is not awaited": ("path", "validated(x);\nawait fs.readFile(x);"),
+    "the promise of an answer": (
+        "path",
+        "const file = path.resolve(x);\nif (!insideLater(file)) throw new Error(x);\nawait fs.readFile(file);",
+    ),
+    "a position that is not the first": ("shell", "if (ALLOWED.indexOf(x) === 0) throw new Error(x);\nexec(x);"),
+    "a truth value that another loop sets": (
+        "path",
+        "let allowed = false;\nfor (const one of all()) {\n  allowed = true;\n"
+        "  break;\n}\nif (!allowed) throw new Error(x);\nawait fs.readFile(x);",
+    ),
     "a loose pattern": ("shell", "if (!/.*/.test(x)) throw new Error(x);\nexec(`ls ${x}`);"),
     "a prefix without a separator": (
         "prefix",
@@ -239,6 +275,16 @@ def test_the_inputs_of_every_handler(
     )
     (flow,) = flows_in(tmp_path, SERVER + IMPORTS + low + text)
     assert (flow.parameters[0], flow.tools, flow.others) == expected
+
+
+def test_a_declared_check_of_a_tool_names_what_is_safe(tmp_path: Path) -> None:
+    described = """
+const one = { name: "one", description: "One.", schema: { file: z.string(), copy: z.string() },
+  verifiedFiles: { file: true },
+  handler: async (request) => { readFileSync(request.params.file); fs.rm(request.params.copy); } };
+server.registerTool(one.name, one, async (params) => one.handler(await checkFiles(one, { params })));
+"""
+    assert {flow.parameters for flow in flows_in(tmp_path, SERVER + IMPORTS + described)} == {("copy",)}
 
 
 def test_the_path_has_every_step_with_its_line(tmp_path: Path) -> None:

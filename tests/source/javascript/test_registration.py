@@ -65,6 +65,26 @@ def test_a_handler_lists_tools_with_literal_schemas(tmp_path: Path) -> None:
     }
 
 
+def test_a_tool_that_a_schema_of_the_sdk_has_parsed(tmp_path: Path) -> None:
+    text = """
+    import { ToolSchema } from "@modelcontextprotocol/sdk/types.js";
+    const moor = ToolSchema.parse({ name: "moor", description: "Moors.", inputSchema: { type: "object" } });
+    const server = new Server({ name: "harbour", version: "1" }, { capabilities: { tools: {} } });
+    server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: Object.values({ moor }) }));
+    """
+    (tool,) = tools(project(tmp_path, {"index.js": SDK + text}))
+    assert (tool["name"], tool["description"]) == ("moor", "Moors.")
+
+
+def test_a_method_with_types_is_awaited_with_its_object(tmp_path: Path) -> None:
+    text = """
+    class Names { first = "moor"; async get<T>() { return this.first; } }
+    const names = new Names();
+    server.registerTool(await names.get<string>(), {}, async () => ({ content: [] }));
+    """
+    assert names(tools(project(tmp_path, {"index.ts": SERVER + text}, bin="index.ts"))) == ["moor"]
+
+
 def test_resources_templates_and_prompts(tmp_path: Path) -> None:
     text = """
     import { ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";

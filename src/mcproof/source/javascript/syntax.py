@@ -132,6 +132,22 @@ def number_of(text: str) -> int | float | str:
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
+_AROUND_CALLEE = frozenset(("parenthesized_expression", "non_null_expression", "await_expression"))
+
+
+def callee_of(node: Node) -> tuple[Node | None, bool]:
+    """What a call calls, and whether its result is awaited: the grammar reads `await f<T>()` as `(await f)<T>()`."""
+    callee = node.child_by_field_name("function")
+    is_awaited = False
+    while callee is not None and callee.type in _AROUND_CALLEE:
+        inner = children_of(callee)[0]
+        if callee.type == "parenthesized_expression" and inner.type in ("sequence_expression", "await_expression"):
+            break
+        is_awaited = is_awaited or callee.type == "await_expression"
+        callee = inner
+    return callee, is_awaited
+
+
 def children_of(node: Node) -> list[Node]:
     """The named children of a node, without comments."""
     return [child for child in node.named_children if child.type not in ("comment", "html_comment")]

@@ -18,9 +18,9 @@ from mcproof.source.flow_marks import (
     replaced,
 )
 from mcproof.source.javascript.flows import expressions, tables
-from mcproof.source.javascript.flows.values import ADDRESS, NOTHING, Flow, either, proven, proving
+from mcproof.source.javascript.flows.values import ADDRESS, NOTHING, Flow, either, passing, proven, proving
 from mcproof.source.javascript.interp.modules import Module
-from mcproof.source.javascript.syntax import children_of
+from mcproof.source.javascript.syntax import callee_of, children_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,10 +49,11 @@ class JsCall(NamedTuple):
 
 def call(walk: Walk, node: Node) -> Flow:
     """The value of a call."""
-    callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+    callee, is_awaited = callee_of(node)
+    callee = callee or node.child_by_field_name("constructor")
     if callee is None:
         return NOTHING
-    while callee.type in ("parenthesized_expression", "sequence_expression", "non_null_expression"):
+    while callee.type in ("parenthesized_expression", "sequence_expression"):
         callee = children_of(callee)[-1]  # `(0, child_process.exec)(…)`, as compilers write it
     receiver: Flow | None = None
     method = ""
@@ -75,7 +76,12 @@ def call(walk: Walk, node: Node) -> Flow:
         walk.guards |= frozenset().union(*(proven(value, URL) for value in given))
     options = [func, *(func.elements or [])]
     if functions := [option.function for option in options if option.function is not None]:
-        return reduce(either, [walk.call(function, given, node) for function in functions[:_MOST_OPTIONS]])
+        before = walk.guards
+        result = reduce(either, [walk.call(function, given, node) for function in functions[:_MOST_OPTIONS]])
+        if not is_awaited and _is_never_awaited(node) and any(map(_is_async, functions)):
+            walk.guards = before  # a promise is true, and nobody sees it fail
+            result = Flow(result.marks)
+        return result
     name = func.name or method
     made = JsCall(node, name, receiver, given)
     if name in ("require", "import") and given and given[0].text is not None and not given[0].marks:
@@ -96,6 +102,23 @@ def call(walk: Walk, node: Node) -> Flow:
     return _external(walk, method, made)
 
 
+def _is_async(function: FunctionRef) -> bool:
+    return any(child.type == "async" for child in function.node.children)
+
+
+_NEVER_AWAITED = frozenset(
+    ("expression_statement", "if_statement", "unary_expression", "binary_expression", "ternary_expression")
+)
+
+
+def _is_never_awaited(node: Node) -> bool:
+    """Whether a promise that a call returns is dropped, or tested as it is."""
+    above = node.parent
+    while above is not None and above.type in ("parenthesized_expression", "non_null_expression"):
+        above = above.parent
+    return above is not None and above.type in _NEVER_AWAITED
+
+
 def _for_each(walk: Walk, method: str, function: FunctionRef, made: JsCall) -> Flow:
     """`many.map(function)`, and other methods that call a function with each element."""
     receiver = made.receiver or NOTHING
@@ -103,6 +126,10 @@ def _for_each(walk: Walk, method: str, function: FunctionRef, made: JsCall) -> F
     result = walk.call(function, [element] * (2 if method == "reduce" else 1), made.node)
     if method in ("some", "every", "find"):
         return proving(result.when_true, result.when_false)
+    if method == "filter":
+        kept = Flow(passing(element.all_marks(), result.when_true), fields=element.fields)
+        kept.when_true = result.when_true
+        return Flow(kept.marks, elements=[kept])
     return Flow(result.all_marks()) if method in ("map", "flatMap", "reduce") else Flow(receiver.all_marks())
 
 
@@ -170,10 +197,10 @@ def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
         return expressions.starts_with(walk, receiver, first, made.node)
     if method in ("includes", "has", "indexOf", "hasOwnProperty", "contains"):
         if first.all_marks() and not receiver.all_marks():
-            return proving(proven(first, ANY_USE))
+            return proving(proven(first, ANY_USE), name=method)
         if receiver.all_marks() and first.text is not None:
             kinds = {"..": (DOTS,), "/": (DOTS, NOT_ABSOLUTE), "\\": ()}.get(first.text, ())
-            return proving((), proven(receiver, *kinds))
+            return proving((), proven(receiver, *kinds), name=method)
         return NOTHING
     if method in ("test", "match", "exec") and (receiver.name == "RegExp" or first.name == "RegExp"):
         pattern, value = (receiver, first) if receiver.name == "RegExp" else (first, receiver)
@@ -204,8 +231,10 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
         return Flow(replaced(receiver.all_marks(), whole=False), text=None)
     if method == "get" and first.text is not None and receiver.marks:
         return Flow(extended(receiver.marks, first.text))
-    if not receiver.all_marks() or method not in tables.TEXT_METHODS:
+    if method not in tables.TEXT_METHODS or not (receiver.all_marks() or receiver.elements):
         return None
+    if method in ("at", "pop", "shift") and receiver.elements:
+        return reduce(either, receiver.elements)
     if method in ("replace", "replaceAll") and made.given:
         pattern = first.text or ""
         kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL, EVAL), "`": (SQL,)}.get(pattern.strip("/g"), ())

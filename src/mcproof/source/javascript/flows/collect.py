@@ -42,7 +42,8 @@ _DESCRIBING = frozenset(("description", "inputSchema", "parameters", "schema", "
 """The members of an object that describes a tool, beside its name and its function."""
 _WRAPPERS = frozenset(("arguments", "params", "request", "variables"))
 
-
+_NESTED = ("params", "arguments")
+"""The members in which frameworks of servers pass the arguments on."""
 _UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE), "it is not looked for in JavaScript and TypeScript")
 
 
@@ -55,6 +56,8 @@ class Entry(NamedTuple):
     ref: FunctionRef
     inputs: tuple[str, ...]
     """What the client decides about its parameters, in their order; empty for one that the framework fills in."""
+    checked: frozenset[str] = frozenset()
+    """The arguments that a declared check of the tool names."""
 
 
 def entries_of(modules: list[Module], declarations: Declarations) -> Iterator[Entry]:
@@ -111,11 +114,19 @@ def _described(module: Module, node: Node, declarations: Declarations, kind: str
             members[module.source.text(key).strip("\"'")] = child.child_by_field_name("value") or child
     if "name" not in members or _DESCRIBING.isdisjoint(members):
         return
+    declared = [node for name, node in members.items() if tables.CHECK_WORDS.search(name) and node.type == "object"]
+    checked = frozenset(
+        module.source.text(key).strip("\"'")
+        for check in declared
+        for pair in children_of(check)
+        if (key := pair.child_by_field_name("key")) is not None
+    )
     for word in tables.HANDLER_KEYS:
         ref = _function_at(module, members[word], declarations) if word in members else None
         if ref is not None:
             name = members["name"]
-            yield Entry(kind, string_of(module.source, name) if name.type == "string" else "?", ref, ("arguments", ""))
+            shown = string_of(module.source, name) if name.type == "string" else "?"
+            yield Entry(kind, shown, ref, ("arguments", ""), checked)
             return
 
 
@@ -145,7 +156,7 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
     incomplete = []
     for entry in entries_of(modules, declarations):
         own = [tool for tool in tools if tool.get("name") == entry.name] or tools
-        uses, is_complete = _uses(entry, declarations, plain_arguments(own))
+        uses, is_complete = _uses(entry, declarations, plain_arguments(own) | entry.checked)
         if not is_complete:
             incomplete.append(entry.name or entry.kind)
         for use in uses:
@@ -179,7 +190,8 @@ def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> tu
             continue
         step = FlowStep(source.file, source.line(pattern.start_byte), f"{what} of {walk.function}()")
         fields = dict.fromkeys(plain, NOTHING)
-        value = Flow({(what,): LabelMark(trail=(step,))}, fields=fields)
+        nested = {key: Flow({(what, key): LabelMark(trail=(step,))}, fields=fields) for key in _NESTED}
+        value = Flow({(what,): LabelMark(trail=(step,))}, fields={**nested, **fields})
         if what == "request":
             value = Flow(
                 value.marks,

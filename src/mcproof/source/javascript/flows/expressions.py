@@ -80,23 +80,37 @@ def _binary(walk: Walk, node: Node) -> Flow:
     left, right = evaluate(walk, left_node), evaluate(walk, right_node)
     if operator == "+":
         return concatenated([left, right])
-    if operator in ("===", "==", "!==", "!="):
-        return compared(left, right, is_equal=operator[0] == "=")
+    if operator in ("===", "==", "!==", "!=", "<", ">", ">="):
+        return compared(left, right, operator[:2])
     if operator == "in" and left.marks and not right.all_marks():
         return proving(proven(left, ANY_USE))
     return NOTHING
 
 
-def compared(left: Flow, right: Flow, *, is_equal: bool) -> Flow:
-    """`left === right`, with what it proves."""
-    one, other = (left, right) if left.all_marks() else (right, left)
-    if not one.all_marks() or other.all_marks():
+def compared(left: Flow, right: Flow, operator: str) -> Flow:
+    """`left === right`, with what it proves; `==` and `!=` stand for the longer operators, too."""
+    one, other = (right, left) if right.all_marks() else (left, right)
+    if other.all_marks():
+        return NOTHING
+    means = _MEANS.get(operator + (other.name or other.text or ""))
+    if means is not None and (one.when_true or one.when_false):  # `isInside(path) === false`
+        is_index = one.name == "indexOf" and other.text == "0" and operator in ("==", "!=")
+        tests = one.when_true, one.when_false
+        return NOTHING if is_index else proving(*(tests if means else tests[::-1]))
+    if not one.all_marks() or operator not in ("==", "!="):
         return NOTHING
     if one.name == "typeof":
         proves = proven(one, ANY_USE) if other.text in ("number", "boolean", "bigint") else frozenset()
     else:
         proves = proven(one, ANY_USE, *([EQUALS + other.text] if other.text is not None else []))
-    return proving(proves) if is_equal else proving((), proves)
+    return proving(proves) if operator == "==" else proving((), proves)
+
+
+_MEANS = {
+    **dict.fromkeys(("==true", "!=false", "!=null", "!=undefined", "!=-1", ">-1", ">=0", "!=0", ">0", ">=1"), True),
+    **dict.fromkeys(("!=true", "==false", "==null", "==undefined", "==-1", "<0", "==0", "<1"), False),
+}
+"""Whether a comparison with a constant says that something was found, or the contrary."""
 
 
 def _short_circuit(walk: Walk, left_node: Node, right_node: Node, operator: str) -> Flow:
@@ -128,6 +142,8 @@ def _unary(walk: Walk, node: Node) -> Flow:
     if sign is not None and sign.type == "!":
         when_true, when_false = value.tests()
         return proving(when_false, when_true)
+    if sign is not None and sign.type == "-" and value.text:
+        return Flow(text=f"-{value.text}")
     if sign is not None and sign.type == "typeof":
         return Flow(value.marks, name="typeof")
     return NOTHING

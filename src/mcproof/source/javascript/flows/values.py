@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH
-from mcproof.source.flow_marks import ANY_USE, BELOW, Guard, Marks, extended, merged
+from mcproof.source.flow_marks import ANY_USE, BELOW, Guard, Marks, cleaned, common_guards, extended, merged
+from mcproof.source.javascript.flows.tables import EVERY_KIND
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 ADDRESS = "URL"
 """The name of a parsed address."""
+SCHEME = "protocol"
+"""The name of the scheme of an address."""
 
 
 class FunctionRef(NamedTuple):
@@ -76,11 +79,18 @@ class Flow:
 NOTHING = Flow()
 
 
-def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = ()) -> Flow:
+def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = (), name: str = "") -> Flow:
     """A truth value that proves something."""
-    made = Flow()
+    made = Flow(name=name)
     made.when_true, made.when_false = frozenset(when_true), frozenset(when_false)
     return made
+
+
+def truth(value: Flow) -> bool | None:
+    """Whether a constant is true; None if it is unknown."""
+    if value.name in ("true", "false", "null", "undefined"):
+        return value.name == "true"
+    return bool(value.text) if value.text is not None and not value.marks else None
 
 
 def either(one: Flow, other: Flow) -> Flow:
@@ -100,16 +110,37 @@ def either(one: Flow, other: Flow) -> Flow:
         fields=fields,
         elements=one.elements if one.elements is not None else other.elements,
     )
-    made.when_true, made.when_false = one.when_true & other.when_true, one.when_false & other.when_false
+    made.when_true = _common(one.when_true, other.when_true, truth(one) is False, truth(other) is False)
+    made.when_false = _common(one.when_false, other.when_false, truth(one) is True, truth(other) is True)
     return made
+
+
+def _common(
+    one: frozenset[Guard], other: frozenset[Guard], is_never_one: bool, is_never_other: bool
+) -> frozenset[Guard]:
+    """What two values prove by being true, or by being false, which one of them may never be."""
+    return other if is_never_one else one if is_never_other else common_guards(one, other)
+
+
+def passing(marks: Marks, guards: frozenset[Guard]) -> Marks:
+    """The marks of a value for which checks have passed."""
+    return {
+        label: mark._replace(clean=mark.clean.union(kind for checked, kind in guards if checked == label))
+        for label, mark in marks.items()
+        if (label, ANY_USE) not in guards
+    }
 
 
 def member(value: Flow, name: str) -> Flow:
     """`value.name`."""
     if value.fields is not None and name in value.fields:
         return value.fields[name]
+    if name == "length" and value.elements:
+        return proving(value.elements[0].when_true)
     if value.marks:
-        if name in ("length", "size", "port", "index", "protocol"):
+        if name == SCHEME and value.name == ADDRESS:
+            return Flow(cleaned(value.marks, *EVERY_KIND), name=SCHEME)
+        if name in ("length", "size", "port", "index", SCHEME):
             return NOTHING
         if value.name == ADDRESS:  # a part of it decides as much as all of it: `new URL(text).hostname`
             return Flow(value.marks)
@@ -121,6 +152,8 @@ def member(value: Flow, name: str) -> Flow:
 
 def proven(value: Flow, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a joined path, only that path is known."""
+    if value.name == SCHEME:  # that it is one of the web says that the address is no path of a file
+        kinds = (PATH,)
     found: set[Guard] = set()
     for label, mark in value.all_marks().items():
         own = kinds

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import FlowStep
 from mcproof.source.flow_marks import EQUALS, LabelMark, checked, common_guards
-from mcproof.source.javascript.flows.expressions import evaluate
-from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proven, proving
+from mcproof.source.javascript.flows.expressions import compared, evaluate
+from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef, either, member, proving, truth
 from mcproof.source.javascript.interp.classes import JsClass
 from mcproof.source.javascript.interp.functions import JsFunction
 from mcproof.source.javascript.interp.members import resolved
@@ -139,6 +139,8 @@ class Walk:
         self.budget: list[int] = outer.budget if outer is not None else [MOST_STEPS]
         self.depth: int = outer.depth + 1 if outer is not None else 0
         self.exits: list[Exit] = []
+        self.breaks: list[tuple[dict[str, Flow], frozenset[Guard]]] = []
+        """What holds where the innermost loop or `switch` was left so far."""
         self.plain_conditions = 0
         self.active: tuple[int, ...] = (*(outer.active if outer is not None else ()), ref.node.id)
         name = ref.node.child_by_field_name("name")
@@ -235,6 +237,8 @@ class Walk:
             return
         kind = pattern.type
         if kind in ("identifier", "shorthand_property_identifier_pattern"):
+            if value.name == "true":  # `isAllowed = true`, after a check
+                value = proving(self.guards, name="true")
             self.names[self.text(pattern)] = value
         elif kind in ("required_parameter", "optional_parameter"):
             self.bind(pattern.child_by_field_name("pattern"), value)
@@ -336,9 +340,9 @@ class Walk:
                 self.guards |= way_out.guards
         result = reduce(either, [way_out.value for way_out in self.exits])
         made = result.with_marks(result.marks)
-        made.when_true, made.when_false = _tests([(way_out.guards, way_out.value) for way_out in certain])
+        made.when_true, made.when_false = _tests([(way_out.guards - before, way_out.value) for way_out in certain])
         if made.fields:  # `{ ok: false, reason }` or `{ ok: true }`: what its members prove
-            ways = [(way_out.guards, way_out.value.fields or {}) for way_out in certain]
+            ways = [(way_out.guards - before, way_out.value.fields or {}) for way_out in certain]
             for key in [key for key, value in made.fields.items() if not value.all_marks()][:8]:
                 tests = _tests([(guards, fields.get(key, NOTHING)) for guards, fields in ways])
                 made.fields = {**made.fields, key: proving(*tests)} if any(tests) else made.fields
@@ -356,13 +360,6 @@ def _tests(ways: list[tuple[frozenset[Guard], Flow]]) -> tuple[frozenset[Guard],
         reduce(common_guards, true) if true else frozenset(),
         reduce(common_guards, false) if false else frozenset(),
     )
-
-
-def truth(value: Flow) -> bool | None:
-    """Whether a constant is true; None if it is unknown."""
-    if value.name in ("true", "false", "null", "undefined"):
-        return value.name == "true"
-    return bool(value.text) if value.text is not None and not value.marks else None
 
 
 def _is_error(value: Flow) -> bool:
@@ -443,7 +440,9 @@ def _return(walk: Walk, node: Node) -> bool:
 
 
 def _stop(walk: Walk, node: Node) -> bool:
-    if node.type == "throw_statement":
+    if node.type == "break_statement":
+        walk.breaks.append((walk.names, walk.guards))
+    elif node.type == "throw_statement":
         for child in children_of(node):
             evaluate(walk, child)
     return False
@@ -509,10 +508,13 @@ def _loop(walk: Walk, node: Node) -> bool:
         many = evaluate(walk, right)
         value = reduce(either, many.elements) if many.elements else Flow(many.all_marks())
         walk.bind(left, value)
-    before = walk.names, walk.guards
+    before, outer, walk.breaks = (walk.names, walk.guards), walk.breaks, []
+    walk.names = dict(walk.names)
     reaches = _body(walk, node.child_by_field_name("body"))
-    walk.names = _joined(before[0], walk.names)
     walk.guards = walk.guards if reaches else before[1]  # a check of each element is one of all
+    walk.names = reduce(_joined, [before[0], walk.names, *(names for names, _ in walk.breaks)])
+    walk.guards = reduce(common_guards, [walk.guards, *(guards for _, guards in walk.breaks)])
+    walk.breaks = outer
     return True
 
 
@@ -539,21 +541,30 @@ def _switch(walk: Walk, node: Node) -> bool:
     subject = evaluate(walk, value_node) if value_node is not None else NOTHING
     ways: list[tuple[frozenset[Guard], Any]] = []
     has_default = False
+    passed: frozenset[Guard] = frozenset()
     for case in children_of(body) if body is not None else ():
         value = case.child_by_field_name("value")
-        passed: frozenset[Guard] = frozenset()
-        if value is not None and value.type == "string":
-            passed = proven(subject, "*", EQUALS + string_of(walk.module.source, value))
+        if value is not None:
+            passed |= compared(subject, evaluate(walk, value), "==").when_true
         has_default = has_default or case.type == "switch_default"
         statements = [child for child in children_of(case) if value is None or child.id != value.id]
-        ways.append((passed, partial(_case, walk, statements)))
+        if statements:  # one without any goes on with the next
+            ways.append((passed, partial(_case, walk, statements)))
+            passed = frozenset()
     if not has_default:
         ways.append((frozenset(), lambda: True))
     return _branches(walk, ways, is_plain=False)
 
 
 def _case(walk: Walk, statements: list[Node]) -> bool:
-    return walk_block(walk, statements) or any(statement.type == "break_statement" for statement in statements)
+    outer, walk.breaks = walk.breaks, []
+    reaches = walk_block(walk, statements)
+    reached = [*walk.breaks, *([(walk.names, walk.guards)] if reaches else [])]
+    walk.breaks = outer
+    if reached:
+        walk.names = reduce(_joined, [names for names, _ in reached])
+        walk.guards = reduce(common_guards, [guards for _, guards in reached])
+    return bool(reached)
 
 
 _STATEMENTS: dict[str, Any] = {

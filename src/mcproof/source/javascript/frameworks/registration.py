@@ -429,6 +429,10 @@ def call_part(host: McpHost, part: ServerPart, name: str, given: list[Value]) ->
     return UNDEFINED
 
 
+_PASSES = frozenset(("fromJsonSchema", "createTool", "defineTool", "definePrompt", "defineResource", "defineTemplate"))
+"""Functions of frameworks that return what they get."""
+
+
 def call_function(host: McpHost, library: Library, name: str, given: list[Value], place: Place | None) -> Value:
     """What a function of a package returns; None if it is nothing of interest."""
     if name in ("registerAppTool", "registerAppResource") and given:
@@ -440,9 +444,8 @@ def call_function(host: McpHost, library: Library, name: str, given: list[Value]
             if name == "registerAppTool":
                 return _register_tool(host, native, given[1:], None if place is None else place)
             return _resource(host, native, given[1:], place)
-    if name == "fromJsonSchema" and given:
-        return given[0]
-    if name in ("createTool", "defineTool", "definePrompt", "defineResource", "defineTemplate") and given:
+    is_type = name == "parse" and library.package.startswith("@modelcontextprotocol/")  # `ToolSchema.parse({…})`
+    if (is_type or name in _PASSES) and given:
         return given[0]
     if name in ("createMcpHandler", "initializeMcpApiHandler") and given:
         server = ServerValue("sdk", place, host.run.doubts(), {})

@@ -14,7 +14,7 @@ from mcproof.source.javascript.interp.expressions import (
 )
 from mcproof.source.javascript.interp.members import call_method, call_value, construct_value, items_of, property_key
 from mcproof.source.javascript.interp.operators import is_nullish
-from mcproof.source.javascript.syntax import children_of
+from mcproof.source.javascript.syntax import callee_of, children_of
 from mcproof.source.javascript.values import UNDEFINED, JsArray, JsPromise, Unknown
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def _flat_all(node: Node) -> list[Node]:
 
 def _last(scope: Scope, parts: list[Evaluate]) -> Value:
     """The value of the last of several expressions, which may be awaited."""
-    values = [part(scope) for part in parts] or [UNDEFINED]
-    return values[-1].value if isinstance(values[-1], JsPromise) else values[-1]
+    return _settled([UNDEFINED, *(part(scope) for part in parts)][-1])
 
 
 def compile_arguments(module: Module, node: Node | None) -> Callable[[Scope], list[Value]]:
@@ -97,14 +96,21 @@ def compile_tagged(module: Module, callee: Evaluate, node: Node) -> Evaluate:
 
 @compiles("call_expression")
 def _call(module: Module, node: Node) -> Evaluate:
-    callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    run, place = module.run, (module, node)
-    while callee is not None and callee.type in ("parenthesized_expression", "non_null_expression"):
-        if callee.type == "parenthesized_expression" and children_of(callee)[0].type == "sequence_expression":
-            break
-        callee = children_of(callee)[0]
+    callee, is_awaited = callee_of(node)
     if callee is None:
         return constant(Unknown("this call is not known"))
+    called = _compile_call(module, node, callee)
+    return (lambda scope: _settled(called(scope))) if is_awaited else called
+
+
+def _settled(value: Value) -> Value:
+    """What awaiting a value comes to."""
+    return value.value if isinstance(value, JsPromise) else value
+
+
+def _compile_call(module: Module, node: Node, callee: Node) -> Evaluate:
+    given = node.child_by_field_name("arguments")
+    run, place = module.run, (module, node)
     if given is not None and given.type == "template_string":
         return compile_tagged(module, compile_expression(module, callee), given)
     arguments = compile_arguments(module, given)
@@ -156,12 +162,7 @@ def _call(module: Module, node: Node) -> Evaluate:
         return call_at
     function = compile_expression(module, callee)
     if _is_awaited(module, callee) and (node.parent is None or node.parent.type != "member_expression"):
-
-        def call_awaited(scope: Scope) -> Value:
-            value = call_value(run, function(scope), UNDEFINED, arguments(scope), place)
-            return value.value if isinstance(value, JsPromise) else value
-
-        return call_awaited
+        return lambda scope: _settled(call_value(run, function(scope), UNDEFINED, arguments(scope), place))
     return lambda scope: call_value(run, function(scope), UNDEFINED, arguments(scope), place)
 
 
@@ -182,12 +183,7 @@ def _new(module: Module, node: Node) -> Evaluate:
 @compiles("await_expression")
 def _await(module: Module, node: Node) -> Evaluate:
     inner = compile_expression(module, children_of(node)[0])
-
-    def evaluate(scope: Scope) -> Value:
-        value = inner(scope)
-        return value.value if isinstance(value, JsPromise) else value
-
-    return evaluate
+    return lambda scope: _settled(inner(scope))
 
 
 @compiles("yield_expression")
@@ -200,7 +196,7 @@ def _yield(module: Module, node: Node) -> Evaluate:
         value = inner(scope)
         yielded = scope.function.variables.get(functions.YIELDED)
         if yielded is UNDEFINED:
-            return value.value if isinstance(value, JsPromise) else value
+            return _settled(value)
         if isinstance(yielded, JsArray):
             run.will_change(yielded)
             if is_many:
