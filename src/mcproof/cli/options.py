@@ -51,7 +51,7 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
         allow=words(options.allow),
         deny=words(options.deny),
         allow_writes=options.allow_writes,
-        arguments=tuple(given for word in options.args for given in _given(word)),
+        arguments=tuple(argument for word in options.args for argument in _given(word)),
         limit=options.max_call_ms / 1000,
         template=options.write_args,
         stores_failures=getattr(options, "stores_failures", True),

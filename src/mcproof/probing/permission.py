@@ -114,16 +114,16 @@ def permissions_of(
         for tool in catalog.tools
         if not tools or _matches(tool, tools)
     ]
-    refused = {given.tool.name: given for given in reversed(own) if not given.is_granted}
+    refused = {permitted.tool.name: permitted for permitted in reversed(own) if not permitted.is_granted}
     seen: set[str] = set()
     permissions = []
-    for given in own:
-        name = given.tool.name
-        granted = given
+    for permitted in own:
+        name = permitted.tool.name
+        granted = permitted
         if name and name in seen:
-            granted = Permission(given.tool, False, "another tool has the same name")
-        elif given.is_granted and name in refused:  # which of the two the server would call is unknown
-            granted = Permission(given.tool, False, f"another tool has the same name: {refused[name].reason}")
+            granted = Permission(permitted.tool, False, "another tool has the same name")
+        elif permitted.is_granted and name in refused:  # which of the two the server would call is unknown
+            granted = Permission(permitted.tool, False, f"another tool has the same name: {refused[name].reason}")
         seen.add(name)
         permissions.append(granted)
     return permissions

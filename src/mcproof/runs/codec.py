@@ -221,7 +221,7 @@ def _mapping(reader: Reader) -> Reader:
 
 
 def _object(kind: Any) -> Reader:
-    members = [(stored.name, stored.key, _reader(stored.hint)) for stored in members_of(kind) if stored.is_field]
+    members = [(member.name, member.key, _reader(member.hint)) for member in members_of(kind) if member.is_field]
     optional = kind._field_defaults
 
     def read(raw: Any) -> Any:

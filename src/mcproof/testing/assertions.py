@@ -43,7 +43,7 @@ def assert_schema_strict(
     except UsageError as error:
         raise ValueError(error.message) from None
     catalog = _catalog(server_or_tools)
-    names = [listed.name for listed in catalog.tools]
+    names = [listed_tool.name for listed_tool in catalog.tools]
     if not names:
         raise AssertionError("there are no tools to check")
     if tool is not None and tool not in names:

@@ -145,9 +145,11 @@ class PythonText:
         positional = [*holder.posonlyargs, *holder.args]
         pairs = [*zip(positional[::-1], holder.defaults[::-1], strict=False)]
         pairs += [
-            (keyword, given) for keyword, given in zip(holder.kwonlyargs, holder.kw_defaults, strict=True) if given
+            (keyword, default)
+            for keyword, default in zip(holder.kwonlyargs, holder.kw_defaults, strict=True)
+            if default
         ]
-        return [given for declared, given in pairs if declared is argument]
+        return [default for parameter, default in pairs if parameter is argument]
 
     def _imports(self) -> list[Edit]:
         """The edits that import the names of annotations, after the first imports of the file."""

@@ -76,24 +76,26 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
     """Return the snippets for the findings of a server in code: for each rule, about its first suitable finding."""
     tried: dict[tuple[str, bool], list[Finding]] = {}
     for finding in findings:
-        some = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
-        if len(some) < _MOST_TRIED:
-            some.append(finding)
+        tried_findings = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
+        if len(tried_findings) < _MOST_TRIED:
+            tried_findings.append(finding)
     recognised = live_frameworks(catalog) if catalog.source is None else ()
     result: dict[str, list[CodeHelp]] = {}
     # The snippet with a description has the type, too: one snippet for a parameter with several findings.
     described: set[tuple[int, str]] = set()
     # Arguments first, and of these what also says the type.
-    for (rule, is_nested), some in sorted(tried.items(), key=lambda entry: (entry[0][1], entry[0][0] in _TYPED)):
+    for (rule, is_nested), tried_findings in sorted(
+        tried.items(), key=lambda entry: (entry[0][1], entry[0][0] in _TYPED)
+    ):
         templates = [template for template in templates_of(rule) if template.nested in (None, is_nested)]
         if rule in result:
             # A template for both was filled for the arguments already.
             templates = [template for template in templates if template.nested is not None]
         is_certain = len(recognised) == 1 or recognised == (MCP2, MCP1)
-        if is_certain and (caused := _caused_by(recognised[0], some)) is not None:
+        if is_certain and (caused := _caused_by(recognised[0], tried_findings)) is not None:
             result[rule] = [caused]
             continue
-        for finding in some if templates else ():
+        for finding in tried_findings if templates else ():
             if snippets := _fill_all(catalog, finding, templates, recognised):
                 place = id(finding.item), finding.pointer
                 if rule not in _TYPED or place not in described:

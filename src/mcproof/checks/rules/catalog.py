@@ -107,8 +107,8 @@ def wrong_json_type(item: Item) -> Iterator[Problem]:
     Why: validating clients reject the whole list; others ignore the field.
     Fix: send the type that the message names, or omit the field.
     """
-    for key, (wanted, name) in _FIELDS[item.kind].items():
-        if key in item.fields and not isinstance(item.fields[key], wanted):
+    for key, (expected, name) in _FIELDS[item.kind].items():
+        if key in item.fields and not isinstance(item.fields[key], expected):
             yield Problem(f"`{key}` is {kind_of(item.fields[key])}, not {name}", at=f"/{key}")
     arguments = item.fields.get("arguments") if item.kind == "prompt" else None
     for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
@@ -125,8 +125,8 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
     """
     if tool.schema is None:
         return
-    for keyword, wanted, name in (("properties", dict, "an object"), ("required", list, "a list")):
-        if keyword in tool.schema and not isinstance(tool.schema[keyword], wanted):
+    for keyword, expected, name in (("properties", dict, "an object"), ("required", list, "a list")):
+        if keyword in tool.schema and not isinstance(tool.schema[keyword], expected):
             yield Problem(f"`{keyword}` is {kind_of(tool.schema[keyword])}, not {name}", at=f"/inputSchema/{keyword}")
     for name, schema in tool.parameters.items():
         if type(schema) is not dict and type(schema) is not bool:

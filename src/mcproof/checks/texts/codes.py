@@ -233,7 +233,7 @@ def _bits(characters: str, alphabet: Sequence[str]) -> Iterator[bytes]:
     first, second = alphabet
     for zero, one in ((first, second), (second, first)):  # which of them is 0 is up to the author
         bits = characters.translate({ord(zero): "0", ord(one): "1"})
-        for width in (8, 7, 16):  # bytes, ASCII, UTF-16
+        for width in (8, 7, 16):  # the widths in which texts are written: bytes, ASCII, UTF-16
             whole = len(bits) - len(bits) % width
             values = [int(bits[offset : offset + width], 2) for offset in range(0, whole, width)]
             if all(value < 256 for value in values):

@@ -73,8 +73,8 @@ def _list(*, as_json: bool) -> int:
     failures = stored()
     if as_json:
         listed = [
-            {"id": failed.id, "tool": failed.tool, "outcome": failed.outcome, "what": failed.what}
-            for failed in failures
+            {"id": failure.id, "tool": failure.tool, "outcome": failure.outcome, "what": failure.what}
+            for failure in failures
         ]
         print_document(small_document(stored=listed))
         return OK
@@ -82,9 +82,9 @@ def _list(*, as_json: bool) -> int:
         remark(f"nothing is stored in {FOLDER}; `mcproof prove --quick`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
-    width = max(len(failed.outcome) for failed in failures)
+    width = max(len(failure.outcome) for failure in failures)
     print_lines(
-        (f"{failed.id}  {failed.outcome:{width}}  {_summary(failed, style)}\n" for failed in failures), sys.stdout
+        (f"{failure.id}  {failure.outcome:{width}}  {_summary(failure, style)}\n" for failure in failures), sys.stdout
     )
     return OK
 

@@ -100,7 +100,7 @@ class Sender:
             return
         failure = await self.session.ping_failure()
         # The usual limit comes first, because it is expensive to watch the CPU time of a server.
-        if failure is not None and failure.outcome == "hang":  # confirmed with a longer limit
+        if failure is not None and failure.outcome == "hang":  # a slow response is no hang, so a longer limit decides
             failure = await self.session.ping_failure(LONGER * self.session.limit)
         if failure is not None and failure.is_certain:
             self._ends += failure.outcome == "crash"

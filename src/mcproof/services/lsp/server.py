@@ -254,7 +254,7 @@ def _worker() -> ThreadPoolExecutor:
     worker = ThreadPoolExecutor(1, thread_name_prefix="mcproof")
     before = threading.stack_size(STACK)
     try:
-        worker.submit(int).result()  # starts the thread
+        worker.submit(int).result()  # a thread gets the stack size of the moment when it starts
     finally:
         threading.stack_size(before)
     return worker

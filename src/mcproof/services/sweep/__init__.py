@@ -43,7 +43,7 @@ class Permissions(NamedTuple):
         Whoever publishes an entry decides which variables it names, so a name alone would give its value to everybody.
         """
         pairs = (variable.partition("=") for variable in self.variables)
-        return frozenset(name for name, _, wanted in pairs if wanted and wanted == place)
+        return frozenset(name for name, _, entry in pairs if entry and entry == place)
 
 
 @record()

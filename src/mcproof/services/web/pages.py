@@ -262,7 +262,10 @@ class _Firing(NamedTuple):
 def _firing(database: Database, name: str) -> list[_Firing]:
     """Return the rules that fire at a server, the most severe first."""
     rules = {rule.id: rule for rule in all_rules()}
-    firing = [_Firing(stored.rule, stored.findings, rules.get(stored.rule)) for stored in firing_rules(database, name)]
+    firing = [
+        _Firing(firing_rule.rule, firing_rule.findings, rules.get(firing_rule.rule))
+        for firing_rule in firing_rules(database, name)
+    ]
     return sorted(firing, key=lambda rule: (_LEVELS.index(rule.known.level) if rule.known else 3, -rule.findings))
 
 

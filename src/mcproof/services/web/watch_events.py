@@ -162,14 +162,14 @@ class Comparison(NamedTuple):
 def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[ObservedRun]) -> Comparison:
     """Compare the runs of one check with the state before it; the first check of a server only has failed gates."""
     earlier = before or WatchState(runs[0].run.started)
-    error = next((observed.run.error for observed in runs if observed.run.error is not None), None)
+    error = next((observed_run.run.error for observed_run in runs if observed_run.run.error is not None), None)
     if error is not None:
         failures = earlier.failures + 1
         is_gone = earlier.is_gone or failures >= FAILURES_TO_BE_GONE
         state = earlier._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
         gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": error})
         return Comparison(state, [gone] if is_gone and not earlier.is_gone else [])
-    gates = [gate for observed in runs for gate in gates_of(entry, observed.run)]
+    gates = [gate for observed_run in runs for gate in gates_of(entry, observed_run.run)]
     state = _state(earlier, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
     return Comparison(state, [*_events(earlier, state), *_gate_events(earlier, gates)])
 

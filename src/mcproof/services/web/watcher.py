@@ -213,8 +213,8 @@ class Watcher:
 
         def write() -> None:
             with self._database.writing() as connection:
-                for uid, observed in zip(uids, runs, strict=True):
-                    record_known(connection, observed.run, entry.name, uid)
+                for uid, observed_run in zip(uids, runs, strict=True):
+                    record_known(connection, observed_run.run, entry.name, uid)
                 save_watch_state(connection, entry.name, compared.state)
                 add_deliveries(connection, deliveries)
 
@@ -251,7 +251,7 @@ class Watcher:
             grade=state.grade,
             verdict=state.verdict,
             events=[event.type for event in compared.events],
-            seconds=round(sum(observed.run.seconds for observed in runs), 3),
+            seconds=round(sum(observed_run.run.seconds for observed_run in runs), 3),
         )
 
     def _count(self, outcome: str) -> None:

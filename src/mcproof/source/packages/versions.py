@@ -70,7 +70,7 @@ class Distribution(NamedTuple):
 
     def requirements(self) -> list[tuple[str, str]]:
         """The normalized names of the distributions that it needs, with their version specifiers."""
-        return [(normalized(name), rest) for name, rest in _REQUIRED.findall(self.text("METADATA"))]
+        return [(normalized(name), requirement) for name, requirement in _REQUIRED.findall(self.text("METADATA"))]
 
 
 def text_of(path: str) -> str:

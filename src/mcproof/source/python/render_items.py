@@ -191,7 +191,8 @@ def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = Non
     stated: dict[str, str] = {}
     for key in ServerInfo.FIELDS if servers else ():
         values = {
-            value if isinstance(value := unwrapped(given), str) else None for given in _given(domain, servers, key)
+            value if isinstance(value := unwrapped(field_value), str) else None
+            for field_value in _given(domain, servers, key)
         }
         only = values.pop()
         if only and not values:

@@ -139,17 +139,17 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     from mcproof.checks.texts.judge import hidings
 
     for text, hidings_of_text in hidings(suspects, names_of(texts)).items():
-        for judged in hidings_of_text:
-            hidden = judged.hidden
+        for judgement in hidings_of_text:
+            hidden = judgement.hidden
             evidence = {
                 "kind": hidden.kind,
                 "codePoints": [f"U+{ord(character):04X}" for character in hidden.characters[:_MOST_CODE_POINTS]],
                 "count": len(hidden.characters),
                 "decoded": escaped(hidden.decoded) if hidden.decoded else None,
-                "isMessage": judged.certainty == "message",
-                "rule": judged.rule or None,
+                "isMessage": judgement.certainty == "message",
+                "rule": judgement.rule or None,
             }
-            problem = problem_of_text(texts, text, _message(judged), evidence, _SEVERITIES[judged.certainty])
+            problem = problem_of_text(texts, text, _message(judgement), evidence, _SEVERITIES[judgement.certainty])
             if problem is not None:
                 yield problem
 
@@ -202,16 +202,16 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
     from mcproof.checks.texts.directives import names_of
     from mcproof.checks.texts.judge import encodings
 
-    for text, judged in encodings(suspects, names_of(texts)).items():
-        encoded = judged.encoded
+    for text, judgement in encodings(suspects, names_of(texts)).items():
+        encoded = judgement.encoded
         evidence = {
             "encoding": encoded.encoding,
             "decoded": escaped(encoded.decoded),
-            "isMessage": judged.certainty == "message",
-            "rule": judged.rule or None,
+            "isMessage": judgement.certainty == "message",
+            "rule": judgement.rule or None,
         }
         message = f"has an encoded text ({encoded.encoding}), which reads {quoted(encoded.decoded)}"
-        problem = problem_of_text(texts, text, message, evidence, _SEVERITIES[judged.certainty])
+        problem = problem_of_text(texts, text, message, evidence, _SEVERITIES[judgement.certainty])
         if problem is not None:
             yield problem
 

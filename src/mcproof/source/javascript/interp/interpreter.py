@@ -399,7 +399,9 @@ def _merged_items(lists: list[list[Value]], reason: str, *, has_default: bool) -
     """The items of one of several lists, by default the first: those at their common start, and perhaps the others."""
     shortest = min(map(len, lists))
     first = lists[0]
-    common = next((n for n in range(shortest) if not all(items[n] is first[n] for items in lists)), shortest)
+    common = next(
+        (index for index in range(shortest) if not all(items[index] is first[index] for items in lists)), shortest
+    )
     rest: dict[Any, Value] = {}
     for number, items in enumerate(lists):
         by_default = has_default and not number

@@ -193,7 +193,7 @@ class Module:
     def _bind(self, name: str, loaded: Module | Value, exported: str) -> None:
         if isinstance(loaded, Module):
             self.scope.variables[name] = Deferred(lambda: loaded.exported(exported))
-        elif isinstance(loaded, (JsObject, JsArray)):  # a file with data
+        elif isinstance(loaded, (JsObject, JsArray)):  # data of a JSON file, which has only a default export
             self.scope.variables[name] = loaded if exported == "default" else get_member(self.run, loaded, exported)
         else:
             self.scope.variables[name] = get_member(self.run, loaded, exported)

@@ -185,8 +185,8 @@ def written_parameters(function: Function) -> list[Parameter]:
         return parameters
     args, kwargs = function.partial
     return [
-        (given.name in kwargs and given.replace({"default": kwargs[given.name]})) or given
-        for given in parameters[len(args) :]
+        (parameter.name in kwargs and parameter.replace({"default": kwargs[parameter.name]})) or parameter
+        for parameter in parameters[len(args) :]
     ]
 
 
@@ -255,7 +255,7 @@ def either(left: Signature, right: Signature) -> Signature:
     # The longer one first, whose order is then that of the result.
     if len(left.parameters) < len(right.parameters):
         left, right = right, left
-    ours, theirs = ({parameter.name for parameter in one.parameters} for one in (left, right))
+    ours, theirs = ({parameter.name for parameter in signature.parameters} for signature in (left, right))
     more = [parameter for parameter in right.parameters if parameter.name not in ours]
     returns = left.returns if left.returns is right.returns else UNKNOWN
     return Signature([*left.parameters, *more], returns, left.doubtful | right.doubtful | (ours ^ theirs))

@@ -94,7 +94,7 @@ def joining_exits(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
     try:
         yield
         if here := frame.left.get(way):
-            scope.names = merge_names(run, [scope.names, *(names for left in here for names in left)])
+            scope.names = merge_names(run, [scope.names, *(names for exits in here for names in exits)])
     finally:
         run.lower_doubt(run.doubt - len(frame.left.pop(way, ())))
         frame.left[way] = outer
@@ -283,7 +283,7 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
     """The lists that a joined list may be; if there are too many, their contents become unknown."""
-    every = {id(value): value for one in (left, right) for value in (one, *getattr(one, "alternatives", ()))}
+    every = {id(value): value for items in (left, right) for value in (items, *getattr(items, "alternatives", ()))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
     for alternative in every.values():

@@ -244,9 +244,9 @@ def members_of(cls: Class) -> list[EnumMember]:
     if cls.members is None:
         members: list[EnumMember] = []
         bases = {base.last for base in cls.external_bases()}
-        for name, given in cls.body.names.items():
-            if not (name.startswith("_") or isinstance(given, (Function, Class))):
-                members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
+        for name, value in cls.body.names.items():
+            if not (name.startswith("_") or isinstance(value, (Function, Class))):
+                members.append(EnumMember(cls, name, _enum_value(name, value, bases, members)))
         cls.members = members
     return cls.members
 
