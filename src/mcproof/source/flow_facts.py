@@ -44,13 +44,17 @@ def _is_plain(schema: Any) -> bool:
     return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
 
 
-def tools_of(cases: Iterable[str], parameter: str, tools: list[Mapping[str, Any]]) -> tuple[str, ...]:
+def tools_of(
+    cases: Iterable[str], parameter: str, tools: list[Mapping[str, Any]], excluded: Iterable[str] = ()
+) -> tuple[str, ...]:
     """The tools of a common handler that reach a use: by the names that it compares, else by the argument."""
     named = set(cases)
     known = [str(tool["name"]) for tool in tools if isinstance(tool.get("name"), str)]
     if chosen := [name for name in known if name in named]:
         return tuple(chosen)
-    return tuple(str(tool.get("name")) for tool in tools if parameter in _properties(tool))
+    others = set(excluded)
+    with_parameter = (str(tool.get("name")) for tool in tools if parameter in _properties(tool))
+    return tuple(name for name in with_parameter if name not in others)
 
 
 def one_for_each_fact(flows: Iterable[SourceFlow]) -> list[SourceFlow]:

@@ -27,8 +27,8 @@ DOTS, NOT_ABSOLUTE = "dots", "not absolute"
 """Partial checks of a path: it has no `..`, it is not absolute."""
 BELOW = "below"
 """A check of a path that was joined with a folder: the text alone, which leads elsewhere, is not safe by it."""
-EQUALS = "="
-"""The start of the kind of a check for one text, which follows."""
+EQUALS, DIFFERS = "=", "≠"
+"""The start of the kind of a check for one text, or against it; the text follows."""
 QUERY = re.compile(
     r"(?i)\b(?:select|insert|update|delete|create|drop|alter|pragma|merge|match|truncate|describe|show|with)\b\s"
 )

@@ -167,6 +167,35 @@ def test_a_prefix_as_containment_is_reported_instead_of_the_path(kind: str, body
     assert kinds_in(tmp_path, tool(body)) == [kind]
 
 
+HOST_CHECKS = """
+def forbidden(host):
+    try:
+        packed = socket.inet_pton(socket.AF_INET, host)
+    except OSError:
+        return False
+    return any(packed[: len(prefix)] == prefix for prefix in networks())
+
+class Guarded:
+    def _guard(self, url):
+        if not self._is_public(urlparse(url).hostname):
+            raise ValueError(url)
+
+    def _is_public(self, host):
+        try:
+            for *_, found in socket.getaddrinfo(host, None):
+                if not ipaddress.ip_address(found[0]).is_global:
+                    return False
+        except socket.gaierror:
+            return False
+        return True
+
+class Fetcher(Guarded):
+    def fetch(self, url):
+        self._guard(url)
+        return httpx.get(url)
+"""
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -179,10 +208,13 @@ def test_a_prefix_as_containment_is_reported_instead_of_the_path(kind: str, body
         "address = ipaddress.ip_address(urlparse(x).hostname)\nif any(address in net for net in networks()):\n"
         "    raise ValueError(x)\nhttpx.get(x)",
         "httpx.get('https://example.org/' + quote(x))",
+        "if socket.inet_aton(urlparse(x).hostname)[0] in (10, 127):\n    raise ValueError(x)\nhttpx.get(x)",
+        "if forbidden(urlparse(x).hostname):\n    raise ValueError(x)\nhttpx.get(x)",
+        "Fetcher().fetch(x)",
     ],
 )
 def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) -> None:
-    assert kinds_in(tmp_path, tool(body)) == []
+    assert kinds_in(tmp_path, tool(body, before=HOST_CHECKS)) == []
 
 
 @pytest.mark.parametrize(
@@ -196,6 +228,41 @@ def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) ->
 )
 def test_a_check_of_the_scheme_does_not(body: str, tmp_path: Path) -> None:
     assert kinds_in(tmp_path, tool(body)) == ["url"]
+
+
+def test_a_list_of_forbidden_folders_is_no_containment(tmp_path: Path) -> None:
+    body = """
+        path = str(Path(x).resolve())
+        if any(path.startswith(folder) for folder in ("/etc", "/root")):
+            raise ValueError(x)
+        return open(path).read()
+    """
+    assert kinds_in(tmp_path, tool(body)) == ["path"]
+
+
+def test_a_prefix_decides_where_the_path_goes_to_a_library(tmp_path: Path) -> None:
+    body = """
+        path = os.path.realpath(x)
+        if not path.startswith(str(ROOT)):
+            raise ValueError(x)
+        return library.load(path)
+    """
+    assert kinds_in(tmp_path, tool(body)) == ["prefix"]
+
+
+def test_a_check_of_one_function_in_a_table_says_nothing_about_another(tmp_path: Path) -> None:
+    before = """
+        def careful(name):
+            if name not in ALLOWED:
+                raise ValueError(name)
+            return open(name).read()
+
+        def careless(name):
+            return open(name).read()
+
+        TABLE = {"careful": careful, "careless": careless}
+    """
+    assert kinds_in(tmp_path, tool("return TABLE[y](x)", "x: str, y: str", before)) == ["path"]
 
 
 @pytest.mark.parametrize(

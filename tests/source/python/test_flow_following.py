@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -256,6 +257,29 @@ async def call_tool(name: str, arguments: dict) -> list[TextContent]:
 def test_the_handler_of_a_low_level_server(body: str, expected: list[object], tmp_path: Path) -> None:
     flows = flows_in(tmp_path, server=f"{LOW_LEVEL}{body}\n")
     assert [(flow.kind, flow.parameters, flow.tools) for flow in flows] == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if name == 'stat':\n        return []\n"
+        "    elif name == 'hash':\n        return [hash(arguments['path'])]\n"
+        "    return open(arguments['path'])",
+        "    return HANDLERS[name](arguments)\n\ndef harmless(given):\n    return []\n\ndef read(given):\n"
+        "    return open(given['path'])\n\nHANDLERS = {'stat': harmless, 'hash': harmless, 'read': read}",
+        "    handler = HANDLERS.get(name)\n    return handler.handle(arguments)\n\n"
+        "class Stat:\n    def handle(self, given):\n        return []\n\n"
+        "class Read:\n    def handle(self, given):\n        return open(given['path'])\n\n"
+        "HANDLERS = {'stat': Stat(), 'hash': Stat(), 'read': Read()}",
+        "    if name in ('read',):\n        return open(arguments['path'])",
+    ],
+)
+def test_a_finding_names_the_tool_whose_branch_or_function_has_the_call(body: str, tmp_path: Path) -> None:
+    tool = 'Tool(name="{}", inputSchema={{"properties": {{"path": {{"type": "string"}}}}}})'
+    listed = f"return [{', '.join(map(tool.format, ('stat', 'hash', 'read')))}]"
+    source = re.sub(r"return \[.*?\n    \]", listed, LOW_LEVEL, count=1, flags=re.DOTALL)
+    [flow] = flows_in(tmp_path, server=f"{source}{body}\n")
+    assert flow.tools == ("read",)
 
 
 def test_the_handler_of_a_server_inside_a_function(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -26,6 +27,7 @@ from mcproof.source.python.flows.values import (
     constant,
     dotted_name,
     either,
+    joined,
 )
 from mcproof.source.python.interp.values import MISSING, UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
@@ -73,7 +75,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if receiver is not None and isinstance(receiver.base, SuperOf):
         receiver = walk.own_object()
     if isinstance(base, Alternatives):
-        return either_of([_call_option(walk, option, given) for option in base.options])
+        return _call_any(walk, base, given)
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
     if isinstance(base, Class):
@@ -133,6 +135,19 @@ def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
 
 
 # --- the project
+
+
+def _call_any(walk: FunctionWalk, choice: Alternatives, given: FlowCall) -> FlowValue:
+    """Call one of several: what one of them checks says nothing about the others."""
+    before, ended = walk.state, walk.has_ended
+    results, after, ends = [], [], []
+    for option, cases in zip_longest(choice.options, choice.cases, fillvalue=frozenset[Any]()):
+        walk.state, walk.has_ended = before.passed(cases), False
+        results.append(_call_option(walk, option, given))
+        after.append(walk.state)
+        ends.append(walk.has_ended)
+    walk.state, walk.has_ended = joined(after) or before, ended or all(ends)
+    return either_of(results)
 
 
 def _call_option(walk: FunctionWalk, option: Any, given: FlowCall) -> FlowValue:

@@ -17,6 +17,7 @@ from mcproof.core.observations.source import (
     COMMAND,
     EVAL,
     PATH,
+    PREFIX,
     PROGRAM,
     SHELL,
     SQL,
@@ -30,7 +31,7 @@ from mcproof.core.observations.source import (
     SourcePlace,
 )
 from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
-from mcproof.source.flow_marks import EQUALS, LabelMark, is_contained
+from mcproof.source.flow_marks import DIFFERS, EQUALS, LabelMark, is_contained
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
 from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
 from mcproof.source.python.flows.values import NOTHING, SENT, CodePlace, FlowValue, constant
@@ -203,7 +204,12 @@ def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowU
         summary = engine.summary(entry.function, inputs_of(engine, entry, plain))
     except (FlowLimitError, RecursionError):
         return None
-    return [use for use in summary.uses if use.kind != TOKEN and is_dangerous(use)]
+    uses = [*summary.uses]
+    for label, kind in summary.guards:  # the path may be used where the source does not show it
+        place = engine.prefix_checks.get(kind)
+        if place is not None:
+            engine.add_use(uses, FlowUse(PATH, "startswith", place, label, LabelMark(), frozenset(), is_prefix=True))
+    return [use for use in uses if use.kind != TOKEN and is_dangerous(use)]
 
 
 def forwarded_tokens(run: Interpreter, files: Iterable[str]) -> list[ForwardedToken]:
@@ -247,6 +253,8 @@ def _is_served(entry: Entry, lines: Container[tuple[str, int]]) -> bool:
 
 def reported_kind(use: FlowUse) -> str:
     """The kind of use that a rule reports: who chooses the program can run anything, others add arguments."""
+    if use.is_prefix:
+        return PREFIX
     if use.kind == COMMAND:
         return SHELL if use.mark.head else ARGUMENT
     return SHELL if use.kind == PROGRAM else use.kind
@@ -291,7 +299,8 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: Entry, tools: list[Map
     if entry.kind != "tools":
         others[entry.label] = None
     elif entry.is_reached:
-        names = dict.fromkeys(tools_of(_cases(use), parameter, tools) if entry.is_common else (entry.name,))
+        cases = _compared(use, EQUALS), parameter, tools, _compared(use, DIFFERS)
+        names = dict.fromkeys(tools_of(*cases) if entry.is_common else (entry.name,))
     kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
@@ -351,6 +360,6 @@ def _parameter(use: FlowUse, entry: Entry) -> str:
     return next(inner, use.label[0])
 
 
-def _cases(use: FlowUse) -> list[str]:
-    """The texts that other labels are equal to, where a use happens."""
-    return [kind.removeprefix(EQUALS) for _, kind in use.cases]
+def _compared(use: FlowUse, how: str) -> list[str]:
+    """The texts that other labels are equal to, or differ from, where a use happens."""
+    return [kind.removeprefix(how) for _, kind in use.cases if kind.startswith(how)]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.english import word_set
-from mcproof.source.flow_marks import Marks, checked, merged
+from mcproof.source.flow_marks import BELOW, Marks, merged
 from mcproof.source.python.flows.calls import either_of
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
-from mcproof.source.python.flows.values import NOTHING, OUTER, FlowValue, marks_at, symbolic
+from mcproof.source.python.flows.values import NOTHING, OUTER, CodePlace, FlowValue, marks_at, symbolic
 from mcproof.source.python.flows.walk import (
     FlowUse,
     FunctionWalk,
@@ -95,6 +95,8 @@ class FlowEngine:
         """The classes whose methods the functions of tools call directly, by identity."""
         self.walked: set[int] = set()
         """The functions that were walked, by the identity of their nodes."""
+        self.prefix_checks: dict[str, CodePlace] = {}
+        """The comparisons of the start of a path, by the kinds of their guards."""
         self.steps = 0
         self.limit = 0
         self._summaries: dict[tuple[int, Any], Summary] = {}
@@ -213,6 +215,14 @@ class FlowEngine:
         ):
             uses.append(made)
 
+    def prefix_check(self, guards: frozenset[Guard], use: FlowUse) -> CodePlace | None:
+        """The comparison of the start of a path that this use relies on."""
+        for label, kind in guards:
+            place = self.prefix_checks.get(kind)
+            if place is not None and label == use.label[: len(label)] and not (BELOW in kind and use.mark.whole):
+                return place
+        return None
+
     def call(
         self, walk: FunctionWalk, function: Function, bound: dict[str, FlowValue], node: ast.AST
     ) -> tuple[FlowValue, dict[str, FlowValue]]:
@@ -226,14 +236,9 @@ class FlowEngine:
         step = walk.step(node, f"{function.name}()")
         guards = walk.state.guards
         for use in summary.uses:
-            cases = frozenset(
-                (label, kind) for inner, kind in use.cases for label in marks_at(everything, inner)
-            ) | frozenset(guard for guard in guards if guard[1].startswith("="))
+            cases = _mapped_guards(use.cases, everything)
             for label, mark in decisive(use.kind, marks_at(everything, use.label)).items():
-                outer = mark.after(step).through(use.mark)
-                left = checked(outer, guards, label, use.kind)
-                if left is not None:
-                    self.add_use(walk.uses, use._replace(label=label, mark=left, cases=cases))
+                walk.note(use._replace(label=label, mark=mark.after(step).through(use.mark), cases=cases))
         walk.state.guards = guards | _mapped_guards(summary.guards, everything)
         result = self._applied(summary.result, everything, step)
         fields = {key: self._applied(value, everything, step) for key, value in summary.fields.items()}

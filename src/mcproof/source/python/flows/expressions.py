@@ -8,7 +8,18 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
-from mcproof.source.flow_marks import HOLE, LabelMark, Marks, changed, cleaned, common_guards, extended, merged
+from mcproof.source.flow_marks import (
+    EQUALS,
+    HOLE,
+    LabelMark,
+    Marks,
+    changed,
+    cleaned,
+    common_guards,
+    extended,
+    guards_on,
+    merged,
+)
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
 from mcproof.source.python.flows.tables import (
@@ -80,6 +91,8 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     if isinstance(value.base, Alternatives):
         parts = [walk.engine.attribute(option, name) for option in value.base.options]
         found = choice_of(FlowValue(parts))
+        if found is not None and len(found.options) == len(parts):
+            found = found._replace(cases=value.base.cases)
         return constant(found) if found is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
     if not value.marks and base is UNKNOWN and isinstance(value.base, Instance):  # an attribute that is only declared
@@ -128,7 +141,11 @@ def _subscript(walk: FunctionWalk, node: ast.Subscript) -> FlowValue:
 def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST) -> FlowValue:
     """`value[key]`."""
     if not isinstance(key.base, (str, int)) and (chosen := choice_of(value)) is not None:
-        return constant(chosen)
+        known = value.base if isinstance(value.base, dict) else {}
+        named = [*known.items(), *((name, part.base) for name, part in (value.fields or {}).items())]
+        equal = [(option, EQUALS + name) for name, option in named if isinstance(name, str)]
+        cases = (guards_on(key.marks, *(case for its, case in equal if its is option)) for option in chosen.options)
+        return constant(chosen._replace(cases=tuple(cases)))
     if key.marks and not value.all_marks():
         holder = node.value if isinstance(node, ast.Subscript) else None
         if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id in _NAMESPACES:

@@ -28,6 +28,7 @@ from mcproof.core.observations.source import (
 from mcproof.source.flow_marks import (
     ANY_USE,
     BELOW,
+    DIFFERS,
     DOTS,
     EQUALS,
     HOLE,
@@ -38,7 +39,7 @@ from mcproof.source.flow_marks import (
     is_strict_pattern,
 )
 from mcproof.source.python.flows import tables
-from mcproof.source.python.flows.values import FlowValue, dotted_name
+from mcproof.source.python.flows.values import CodePlace, FlowValue, dotted_name
 from mcproof.source.python.interp.values import EnumMember, ExternalCall
 
 if TYPE_CHECKING:
@@ -230,11 +231,13 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
 def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValue:
     """The result of a comparison, with what it proves."""
     when_true = when_false = _NO_GUARDS
+    if any(tables.ALL_KINDS - mark.clean == {URL} for mark in left.all_marks().values()):
+        decided = proven(left, URL)  # a numeric address: a list of networks may allow or forbid
+        return with_tests(FlowValue(), decided, decided)
     if isinstance(operator, (ast.In, ast.NotIn)):
         if left.all_marks() and not right.all_marks():
-            when_true = proven(left, ANY_USE)
-            if dotted_name(left.base) == "ipaddress.ip_address()":  # a list of networks may allow or forbid
-                when_false = proven(left, URL)
+            texts = map(text_of, right.elements or ())
+            when_true = proven(left, ANY_USE, *(EQUALS + text for text in texts if text is not None))
         elif right.marks and isinstance(left.base, str):
             when_false = _without_text(right, left.base)
         elif right.marks and not left.all_marks() and all(mark.resolved for mark in right.marks.values()):
@@ -246,6 +249,7 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
         if one.marks and not other.all_marks():
             text = text_of(other)
             when_true = proven(one, ANY_USE, *([EQUALS + text] if text is not None else []))
+            when_false = proven(one, DIFFERS + text) if text is not None else when_false
         if isinstance(operator, (ast.NotEq, ast.IsNot)):
             when_true, when_false = when_false, when_true
     return with_tests(FlowValue(), when_true, when_false)
@@ -303,8 +307,13 @@ def _starts_with(walk: FunctionWalk, receiver: FlowValue, prefix: FlowValue, nod
     if closed:
         return with_tests(FlowValue(), proven(receiver, *([PATH] if is_resolved else []), ARGUMENT), _NO_GUARDS)
     if is_resolved or _names_a_folder(node):
-        walk.use(PREFIX, receiver, node, "startswith")
-        return with_tests(FlowValue(), proven(receiver, PATH, ARGUMENT), _NO_GUARDS)
+        # a fault only where a path is used because of it: a list of forbidden folders is compared in the same way
+        guards = proven(receiver, ARGUMENT)
+        for label, mark in receiver.all_marks().items():
+            kind = f"{PREFIX} {BELOW if mark.joined else ''} {id(node)}"
+            walk.engine.prefix_checks[kind] = CodePlace(walk.module, node, walk.function.name)
+            guards |= guards_on((label,), kind)
+        return with_tests(FlowValue(), guards, _NO_GUARDS)
     return with_tests(FlowValue(), proven(receiver, URL, ARGUMENT), _NO_GUARDS)
 
 

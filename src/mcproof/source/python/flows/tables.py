@@ -34,13 +34,19 @@ PASSES = word_set(
     "yaml.safe_load ast.literal_eval textwrap.dedent copy.copy copy.deepcopy typing.cast urllib.parse.urlparse "
     "urllib.parse.urlsplit urllib.parse.urlunparse urllib.parse.unquote urllib.parse.unquote_plus "
     "urllib.parse.urljoin urllib.parse.urldefrag httpx.URL yarl.URL base64.b64decode bytes.fromhex html.unescape "
-    "ipaddress.ip_address re.sub re.split itertools.chain "
+    "re.sub re.split itertools.chain struct.unpack builtins.int.from_bytes "
     "asyncio.wait_for asyncio.shield sqlalchemy.text sqlalchemy.sql.text"
 )
 """Functions whose result is made from their arguments."""
 RESOLVES = frozenset(("os.path.abspath", "os.path.realpath", "os.path.normpath"))
 JOINS = frozenset(("os.path.join", "posixpath.join"))
 _PSYCOPG = ("psycopg", "psycopg2")
+ADDRESSES = word_set(
+    "socket.gethostbyname socket.gethostbyname_ex socket.getaddrinfo socket.inet_aton socket.inet_pton "
+    "ipaddress.ip_address ipaddress.ip_interface ipaddress.ip_network ipaddress.IPv4Address ipaddress.IPv6Address "
+    "ipaddress.IPv4Network ipaddress.IPv6Network"
+)
+"""Functions whose result is a numeric address: to compare it is to decide about a host."""
 SAFE_RESULTS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("shlex.quote", "pipes.quote"), frozenset((SHELL, PROGRAM, COMMAND))),
     **dict.fromkeys(("os.path.basename", "ntpath.basename"), frozenset((PATH,))),
@@ -49,7 +55,7 @@ SAFE_RESULTS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("urllib.parse.quote_plus", "urllib.parse.urlencode"), frozenset((URL, PATH))),
     **dict.fromkeys(("io.BytesIO", "io.StringIO"), frozenset((PATH, URL))),
     "builtins.repr": frozenset((EVAL,)),
-    **dict.fromkeys(("socket.gethostbyname", "socket.getaddrinfo"), ALL_KINDS - {URL}),
+    **dict.fromkeys(ADDRESSES, ALL_KINDS - {URL}),
     "re.escape": frozenset((SHELL,)),
     "urllib.parse.quote": frozenset((URL,)),
     "json.dumps": frozenset((PATH, URL, ARGUMENT)),

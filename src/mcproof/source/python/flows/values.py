@@ -49,6 +49,8 @@ class Alternatives(NamedTuple):
     """One of several functions, classes or objects, as in a table of handlers."""
 
     options: tuple[Any, ...]
+    cases: tuple[frozenset[Guard], ...] = ()
+    """What is known where an option is chosen: that a label equals its key in the table."""
 
 
 class FlowValue:

@@ -7,10 +7,11 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import SQL, FlowStep
-from mcproof.source.flow_marks import EQUALS, LabelMark, changed, checked, common_guards
+from mcproof.core.observations.source import PATH, SQL, FlowStep
+from mcproof.source.flow_marks import DIFFERS, EQUALS, LabelMark, changed, checked, common_guards
 from mcproof.source.python.flows.expressions import element_of, evaluate
 from mcproof.source.python.flows.sinks import compared, tests_of, with_tests
+from mcproof.source.python.flows.tables import ADDRESSES
 from mcproof.source.python.flows.values import (
     MOST_FIELDS,
     NOTHING,
@@ -22,7 +23,7 @@ from mcproof.source.python.flows.values import (
     joined,
     symbolic,
 )
-from mcproof.source.python.interp.values import MISSING, UNKNOWN, Function
+from mcproof.source.python.interp.values import MISSING, UNKNOWN, Function, last_name
 
 if TYPE_CHECKING:
     from mcproof.source.flow_marks import Guard, Label, Marks
@@ -39,7 +40,12 @@ class FlowUse(NamedTuple):
     label: Label
     mark: LabelMark
     cases: frozenset[Guard]
-    """The texts that other labels are equal to, where it happens."""
+    """The texts that other labels are equal to, or differ from, where it happens."""
+    is_prefix: bool = False
+    """Whether it is the only check of a path, and compares the start of its text."""
+
+
+NO_CASES: frozenset[Guard] = frozenset()
 
 
 class Exit(NamedTuple):
@@ -66,6 +72,8 @@ class FunctionWalk:
         self.labelled_conditions = 0
         """How many of the conditions that apply depend on a label."""
         self.plain_conditions = 0
+        self.unparsed = 0
+        """How many handlers apply of an error that a host is no numeric address."""
         self.outer = engine.closures.get(id(function.node), {})
         """The names of the function around it, if that was walked."""
         self.borrowed: dict[str, FlowValue] = {}
@@ -106,18 +114,27 @@ class FunctionWalk:
         marks = decisive(kind, value.all_marks())
         if not marks:
             return
-        cases = frozenset(guard for guard in self.state.guards if guard[1].startswith(EQUALS))
+        place = CodePlace(self.module, node, self.function.name)
         for label, mark in marks.items():
-            left = checked(mark, self.state.guards, label, kind)
-            if left is not None:
-                place = CodePlace(self.module, node, self.function.name)
-                made = FlowUse(kind, call, place, label, left, cases)
-                self.engine.add_use(self.uses, made)
+            self.note(FlowUse(kind, call, place, label, mark, NO_CASES))
+
+    def note(self, use: FlowUse) -> None:
+        """Keep a use, unless the checks that have passed make it safe."""
+        guards = self.state.guards
+        left = checked(use.mark, guards, use.label, use.kind)
+        if left is None:
+            return
+        cases = use.cases.union(guard for guard in guards if guard[1][:1] in (EQUALS, DIFFERS))
+        use = use._replace(mark=left, cases=cases)
+        check = self.engine.prefix_check(guards, use) if use.kind == PATH and not use.is_prefix else None
+        if check is not None:
+            use = use._replace(call="startswith", place=check, is_prefix=True)
+        self.engine.add_use(self.uses, use)
 
     def leave(self, value: FlowValue) -> None:
         """Note that the function may return here."""
         # such a `return` skips checks that follow, but only as the operator of the server configured it
-        is_optional = bool(self.plain_conditions) and not self.labelled_conditions
+        is_optional = (bool(self.plain_conditions) and not self.labelled_conditions) or bool(self.unparsed)
         self.exits.append(Exit(value, self.state.copy(), is_optional))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
@@ -206,6 +223,7 @@ def described(node: ast.AST) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
+ADDRESS_NAMES = frozenset(name.rpartition(".")[2] for name in ADDRESSES)
 VALUES_PER_STEP = 32
 """How many copied values count as one step."""
 
@@ -351,12 +369,17 @@ def _try(walk: FunctionWalk, node: ast.Try) -> bool:
     reaches = walk_block(walk, node.body) and walk_block(walk, node.orelse)
     if reaches:
         after.append(walk.state)
+    # a name is no numeric address: what is decided about addresses is assumed to hold for what the name leads to
+    called = {last_name(part.func) for part in ast.walk(ast.Module(node.body, [])) if isinstance(part, ast.Call)}
+    is_parsing = not called.isdisjoint(ADDRESS_NAMES)
+    walk.unparsed += is_parsing
     for handler in node.handlers:
         names = joined([before, walk.state]) or before
         walk.state = FlowState(dict(names.names), before.guards)
         if walk_block(walk, handler.body):
             after.append(walk.state)
-    goes_on = _continue_with(walk, before, after)
+    walk.unparsed -= is_parsing
+    goes_on = _continue_with(walk, before, after, keeps_guards=is_parsing)
     return walk_block(walk, node.finalbody) and goes_on
 
 
