@@ -54,6 +54,8 @@ CHECKED = {
     "an error of a helper in try": "try:\n    Path(x).relative_to(ROOT)\nexcept ValueError:\n    fail(x)\n" + READ,
     "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
     "a helper that checks if a root is configured": "return below(x, os.getenv('ROOT')).read_text()",
+    "a path that resolving leaves as it is": "if os.path.isabs(x):\n    raise ValueError(x)\np = ROOT / x\n"
+    "if p != p.resolve():\n    raise ValueError(x)\nreturn p.read_text()",
     "the current folder": "if not (Path.cwd() / x).resolve().is_relative_to(ROOT):\n    raise ValueError(x)\n" + READ,
     "a relative path": "p = os.path.realpath(x)\nif os.path.relpath(p, ROOT).startswith('..'):\n"
     "    raise ValueError(x)\nreturn open(p).read()",
@@ -211,6 +213,8 @@ class Fetcher(Guarded):
         "if socket.inet_aton(urlparse(x).hostname)[0] in (10, 127):\n    raise ValueError(x)\nhttpx.get(x)",
         "if forbidden(urlparse(x).hostname):\n    raise ValueError(x)\nhttpx.get(x)",
         "Fetcher().fetch(x)",
+        "for found in await asyncio.to_thread(socket.getaddrinfo, urlparse(x).hostname, 80):\n"
+        "    if ipaddress.ip_address(found[4][0]).is_private:\n        raise ValueError(x)\nhttpx.get(x)",
     ],
 )
 def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ FOLLOWED = {
     "a thread": "await asyncio.to_thread(helper, x)",
     "an executor": "loop = asyncio.get_event_loop()\nawait loop.run_in_executor(None, helper, x)",
     "a lambda": "run = lambda: os.system(x)\nrun()",
+    "a library function in a thread": "await asyncio.to_thread(os.system, x)",
     "a deferred lambda": "await asyncio.to_thread(lambda: os.system(x))",
     "a nested function": "def inner():\n    return os.system(x)\ninner()",
     "a generator": "for each in parts(x):\n    os.system(each)",

@@ -243,8 +243,13 @@ def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | Non
     if name not in tables.DEFERRED_CALLS:
         return None
     for index, argument in enumerate(given.args[:3]):
+        inner = given._replace(args=given.args[index + 1 :])
         if isinstance(argument.base, Function):
-            return _project_call(walk, argument.base, None, given._replace(args=given.args[index + 1 :]))
+            return _project_call(walk, argument.base, None, inner)
+        dotted = dotted_name(argument.base)
+        if any(dotted in known for known in (tables.SINKS, tables.RUNNERS, tables.SAFE_RESULTS)):
+            note_uses(walk, dotted, dotted.rpartition(".")[2], None, inner)
+            return _external(walk, dotted, inner)
     return either_of(given.args) if name in ("gather", "wait_for", "create_task", "ensure_future") else None
 
 

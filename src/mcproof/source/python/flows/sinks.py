@@ -246,6 +246,10 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
             when_true, when_false = when_false, when_true
     elif isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
         one, other = (left, right) if left.all_marks() else (right, left)
+        if one.marks and one.marks.keys() == other.marks.keys():  # `path == path.resolve()`: it had no `..`
+            resolved = [all(mark.resolved for mark in side.marks.values()) for side in (one, other)]
+            if any(resolved) and not all(resolved):
+                when_true = guards_on(one.marks, DOTS)
         if one.marks and not other.all_marks():
             text = text_of(other)
             when_true = proven(one, ANY_USE, *([EQUALS + text] if text is not None else []))
