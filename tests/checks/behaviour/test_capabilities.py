@@ -49,6 +49,28 @@ def test_a_file_that_is_imported_is_read() -> None:
     assert found("create_document", "Create a document.", "path content") == {"write_files"}
 
 
+def test_a_command_of_a_named_product_is_no_shell() -> None:
+    assert found("run_acme", "Run an Acme command and return the result.", "name") == set()
+    assert found("run_acme_command", "Run one Acme command.", "name") == set()
+    assert found("run_docker_command", "Run a Docker command.", "command") == {"execute_code"}
+    assert found("run_acme_cli", "Run an Acme CLI command.", "arguments") == {"execute_code"}
+
+
+def test_a_sentence_says_what_a_name_leaves_out() -> None:
+    assert found("git_clear_working_dir", "Clear the working directory setting of the session.") == set()
+    assert found("clear_working_dir", "Clear the working directory and all its files.") == {"delete_data"}
+
+
+def test_files_that_only_a_sentence_deletes_are_one_fact() -> None:
+    assert found("git_clean", "Remove untracked files from the working directory.", "force") == {"delete_data"}
+    assert found("remove_file", "Remove a file from the disk.", "path") == {"delete_data", "write_files"}
+
+
+def test_what_is_extracted_from_a_document_changes_nothing() -> None:
+    assert found("pdf_extract_chart", "Extract a chart of a PDF as data.", "path page") == set()
+    assert found("extract_files", "Extract all files of an archive to a folder.", "archive path") == {"write_files"}
+
+
 def test_what_installs_packages_runs_their_code() -> None:
     assert found("install_package", "Install a package with pip.", "package_name") == {"execute_code"}
     assert found("list_installed_packages", "List the packages that are installed.") == set()

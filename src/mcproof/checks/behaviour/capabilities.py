@@ -198,7 +198,7 @@ READ_PARAMETERS = word_set("config image input manifest new old patch schema sou
 """Words of parameters that name a file to read."""
 
 PARTS_OF_FILES = word_set("block content contents lines text")
-CHANGING_DOCUMENTS = (WRITING - {"export"}) | word_set(
+CHANGING_DOCUMENTS = (WRITING - {"export", "extract"}) | word_set(
     "add convert customize fit format highlight merge protect set sort transform unprotect"
 )
 OUTPUTS = word_set("dest destination download export out output save")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from mcproof.checks.behaviour import capabilities
 from mcproof.checks.behaviour.acts import Act, ToolText, text_of
@@ -142,6 +143,10 @@ def _is_loss(act: Act, text: ToolText) -> bool:
     words = set(act.object)
     if _is_about_link(act, text):
         return False
+    if act.source == "name":  # "Clear the working directory setting": the name has a part of what the sentence says
+        described = [other.head for other in text.acts if other.source == "description" and other.verb == act.verb]
+        if not capabilities.NO_DATA.isdisjoint(described):
+            return False
     if act.verb == "drop":
         return not capabilities.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
     if act.source == "schema" or not capabilities.NO_DATA.isdisjoint(words):
@@ -246,7 +251,7 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
     code = next(parameters_with(text, capabilities.CODE_PARAMETERS), None)
     for act in text.acts:
         may_run = not is_other or (code is not None and act.source != "schema")
-        if act.verb in capabilities.EXECUTING and may_run and _is_code(act):
+        if act.verb in capabilities.EXECUTING and may_run and _is_code(act, text):
             yield by_act("execute_code", act)
     if is_other:
         return
@@ -265,9 +270,16 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
         yield from _code_parameters(text)
 
 
-def _is_code(act: Act) -> bool:
+_PROPER_NOUN = re.compile(r"\b(?:[A-Z]+[a-z]+[A-Z]\w*|[A-Z][a-z]+|[A-Z]{2,})\b")
+_PROGRAMS = capabilities.CODE | capabilities.SHELLS | word_set("docker git kubernetes linux mac macos unix windows")
+
+
+def _is_code(act: Act, text: ToolText) -> bool:
     """Whether the object of an executing verb is a command, or code in a general language."""
     words = act.object[:6]
+    named = {word.lower() for word in _PROPER_NOUN.findall(text.opening)} - _PROGRAMS
+    if any(before in named and word in {"command", "commands"} for before, word in pairwise(act.object)):
+        return False  # "an OpenBB command" is a request to that product
     if capabilities.NOT_CODE.isdisjoint(words):
         return not capabilities.CODE.isdisjoint(words)
     return not capabilities.SURE_CODE.isdisjoint(words) and "workflow" not in words
@@ -307,7 +319,9 @@ def write_files(text: ToolText) -> Iterator[CapabilityMatch]:
     for act in stated:
         if _is_about_link(act, text):
             continue
-        if act.verb in capabilities.FILE_COMMANDS or (not is_remote and _writes_file(act, text)):
+        # What only a sentence calls the deletion of files is one fact, which `delete_data` reports.
+        is_deletion = act.source == "description" and act.verb in capabilities.DELETING | capabilities.MAY_DELETE
+        if act.verb in capabilities.FILE_COMMANDS or not (is_remote or is_deletion or not _writes_file(act, text)):
             yield by_act("write_files", act, is_overwriting=act.verb in capabilities.OVERWRITING)
     if is_remote:
         return
