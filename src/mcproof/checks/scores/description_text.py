@@ -290,7 +290,8 @@ class ParsedDescription(NamedTuple):
 
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
     """Parse a description; words of the tool's name are not content for an aspect."""
-    seen: dict[str, set[tuple[str, ...]]] = {}  # by the last word
+    seen: set[tuple[str, ...]] = set()
+    lengths: dict[str, set[int]] = {}  # of these sentences, by their last words
     sentences: list[Sentence] = []
     ways: set[tuple[Aspect, str]] = set()
     covered: dict[Aspect, int] = {}
@@ -306,15 +307,15 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             if _is_heading(line, tokens):
                 section, section_used = _heading_aspect(tokens, text) or section, False
                 continue
-            tokens = _without_repetition(tokens, seen)
-            alike = seen.setdefault(tokens[-1], set())
+            tokens = _without_repetition(tokens, seen, lengths)
             content = _content(tokens)
             has_call = _has_call(text)
             # A sentence that stands twice counts once, or repeating it would raise the score.
-            if tokens in alike or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
+            if tokens in seen or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
                 idle += len(tokens) >= _IDLE_WORDS
                 continue
-            alike.add(tokens)
+            seen.add(tokens)
+            lengths.setdefault(tokens[-1], set()).add(len(tokens))
             has_literal = _has_literal(text)
             about = _covered(tokens, text, content, name, has_literal)
             if section is not None:
@@ -425,15 +426,16 @@ def _unwrapped(text: str) -> str:
     return "".join(pieces) + text[start:]
 
 
-def _without_repetition(tokens: tuple[str, ...], seen: dict[str, set[tuple[str, ...]]]) -> tuple[str, ...]:
+def _without_repetition(
+    tokens: tuple[str, ...], seen: set[tuple[str, ...]], lengths: dict[str, set[int]]
+) -> tuple[str, ...]:
     """A sentence without a repetition of another one that follows it without punctuation."""
     half = len(tokens) // 2
     if half >= _REPEATED_WORDS and tokens[0] == tokens[half] and tokens[:half] == tokens[half : 2 * half]:
         return tokens[:half]
-    if (alike := seen.get(tokens[-1])) is not None:
-        for length in sorted({len(sentence) for sentence in alike}):
-            if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in alike:
-                return tokens[:-length]
+    for length in sorted(lengths.get(tokens[-1], ())):
+        if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in seen:
+            return tokens[:-length]
     return tokens
 
 
