@@ -17,7 +17,7 @@ from mcproof.checks.rule import find_rule
 from mcproof.client import redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from mcproof.checks.rule import Rule
 
@@ -62,6 +62,16 @@ def pytest_collection_finish() -> None:
     """Leave what has been imported and collected out of garbage collections: there are many, and the heap is large."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Leave what the tests of a module made out of garbage collections: some helpers search everything after each."""
+    result = yield
+    if nextitem is None or item.path != nextitem.path:
+        gc.collect(1)  # without the oldest, where `source.javascript` puts back what is left out
+        gc.freeze()
+    return result
 
 
 @pytest.fixture(autouse=True)
