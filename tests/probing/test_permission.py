@@ -443,12 +443,12 @@ def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, m
 
     said: list[str] = []
 
-    def tell(sentence: str, *_: object) -> None:
+    def note(sentence: str, *_: object) -> None:
         if "call" in sentence:
             assert not (here / "called").exists()
             said.append(sentence)
 
-    monkeypatch.setattr(run, "remark", tell)
+    monkeypatch.setattr(run, "print_note", note)
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [

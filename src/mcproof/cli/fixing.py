@@ -7,7 +7,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.run import ConsoleListener
-from mcproof.core.console import few, plural, print_bytes, print_diff, print_lines, safe, tell, without_commands
+from mcproof.core.console import (
+    few,
+    plural,
+    print_bytes,
+    print_diff,
+    print_lines,
+    print_message,
+    safe,
+    without_commands,
+)
 from mcproof.core.errors import FINDINGS, UsageError
 from mcproof.runs import execute
 from mcproof.runs.events import Event, FixPlanned, RunStarted, TargetFinished, TargetFixed
@@ -38,7 +47,7 @@ def run_fix(request: LintRequest | CompatRequest, options: FixOptions) -> int:
     if result.exit_code == FINDINGS:
         from mcproof.report.formats import verdict_sentence
 
-        tell(verdict_sentence(result))
+        print_message(verdict_sentence(result))
     return result.exit_code
 
 
@@ -84,7 +93,7 @@ class FixListener(ConsoleListener):
             verb = "would become" if self._options.prints_diff else "becomes" if is_one else "become"
             hint = "" if self._options.keep_optional else _KEEPING
             omitted = "it" if is_one else "them"
-            tell(f"{safe(fixed.name)}: {what} {verb} required: breaking for callers that omit {omitted}{hint}")
+            print_message(f"{safe(fixed.name)}: {what} {verb} required: breaking for callers that omit {omitted}{hint}")
 
     def _show_fixed(self, fixed: FixedTarget) -> None:
         if self._options.prints_diff:
@@ -101,7 +110,7 @@ class FixListener(ConsoleListener):
         if result.trouble is not None:
             if self._is_single:
                 raise result.trouble.as_error()
-            tell(str(result.trouble))
+            print_message(str(result.trouble))
 
 
 def _summary(fixed: FixedTarget, options: FixOptions) -> str:

@@ -188,9 +188,9 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
             _discard_output()
         except LookupError:  # an unknown format
             pass
-    from mcproof.core.console import tell
+    from mcproof.core.console import print_message
 
-    tell(str(error))
+    print_message(str(error))
     return FAILED
 
 

@@ -20,8 +20,8 @@ from mcproof.core.console import (
     discard_output,
     print_document,
     print_lines,
-    remark,
-    tell,
+    print_message,
+    print_note,
 )
 from mcproof.core.errors import FINDINGS, INTERRUPTED, UsageError
 from mcproof.core.named_tuple import NamedTuple
@@ -77,14 +77,14 @@ class Recorder:
             return
         with contextlib.closing(self._database):
             if run.exit_code == INTERRUPTED:
-                remark("not recorded: interrupted")
+                print_note("not recorded: interrupted")
                 return
             from mcproof.services.store.recording import record_run
 
             recorded = record_run(self._database, run, self._catalogs, self._options.name)
             progress = self._progress(recorded[0].name) if run.kind == "grade" and len(recorded) == 1 else ""
         names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"
-        remark(f"recorded {names} in {self._database.label}{progress}")
+        print_note(f"recorded {names} in {self._database.label}{progress}")
 
     def _progress(self, name: str) -> str:
         from mcproof.services.store.queries import progress_of
@@ -254,7 +254,7 @@ class Outputs:
         if self._recorder is not None:
             self._recorder.keep(catalog)
         if result.trouble is not None and (self._format.is_text or not self._is_single):
-            tell(str(result.trouble))
+            print_message(str(result.trouble))
         if result.is_judged and self._format.is_text and not self._options.statistics:
             name = self._format.name
             shown = render_target(result, name, self._style, is_single=self._is_single)
@@ -294,7 +294,7 @@ class Outputs:
             _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
         elif run.exit_code == FINDINGS and not _is_listed(run):
             _print_if_read(sys.stdout.flush)
-            tell(verdict_sentence(run))
+            print_message(verdict_sentence(run))
 
 
 def _is_listed(run: RunResult) -> bool:

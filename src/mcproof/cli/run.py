@@ -19,8 +19,8 @@ from mcproof.core.console import (
     interrupts_deferred,
     listed_names,
     plural,
-    remark,
-    tell,
+    print_message,
+    print_note,
 )
 from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
 from mcproof.core.named_tuple import NamedTuple
@@ -105,13 +105,13 @@ class ConsoleListener:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, MessageSent):
-            remark(event.text, VERBOSE if event.is_detail else NORMAL)
+            print_note(event.text, VERBOSE if event.is_detail else NORMAL)
         elif isinstance(event, ConfigurationApplied):
-            remark(str(event.configuration))
+            print_note(str(event.configuration))
         elif isinstance(event, NoticeRaised):
-            (tell if event.notice.level == "error" else remark)(str(event.notice))
+            (print_message if event.notice.level == "error" else print_note)(str(event.notice))
         elif isinstance(event, CallsPlanned):
-            _tell_calls(event.permissions)
+            _print_calls(event.permissions)
 
 
 class ResultListener(ConsoleListener):
@@ -128,32 +128,32 @@ class ResultListener(ConsoleListener):
             self._outputs.show_configuration(event.configuration)
         elif isinstance(event, TargetFinished):
             self._outputs.show(event.result, event.catalog)
-            _tell_skipped(event.result)
-            remark(f"{event.result.target}: took {event.result.seconds:.2f} s", VERBOSE)
+            _print_skipped(event.result)
+            print_note(f"{event.result.target}: took {event.result.seconds:.2f} s", VERBOSE)
         elif isinstance(event, RunFinished):
             self._outputs.write(event.result)
         else:
             super()._show(event)
 
 
-def _tell_skipped(result: TargetResult) -> None:
+def _print_skipped(result: TargetResult) -> None:
     """Report the rules that did not run, because the catalog has no list of tools."""
     for untested in result.untested:
         if untested.why == NO_TOOLS:
-            remark(f"{result.target}: {NO_TOOLS}, so skipped: {untested.what}")
+            print_note(f"{result.target}: {NO_TOOLS}, so skipped: {untested.what}")
 
 
-def _tell_calls(permissions: tuple[Permission, ...]) -> None:
+def _print_calls(permissions: tuple[Permission, ...]) -> None:
     """Report which tools will be called, before anything is sent."""
     sure = [permission.tool.name for permission in permissions if permission.is_granted and not permission.is_presumed]
     presumed = [permission.tool.name for permission in permissions if permission.is_granted and permission.is_presumed]
     refused = [permission.tool.label for permission in permissions if not permission.is_granted]
     if sure:
-        remark(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
+        print_note(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
     if presumed:
-        remark(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
+        print_note(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
     if refused:
-        remark(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
+        print_note(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
 
 
 EVERY = 0.3
@@ -196,7 +196,7 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
         try:
             code = run()
         except McproofError as error:  # a mistake while somebody edits is no reason to stop watching
-            tell(str(error))
+            print_message(str(error))
             code = FAILED
         if code == INTERRUPTED:
             return code
@@ -206,10 +206,10 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
         meanwhile = _changed(before, after) - our_own
         written = (meanwhile & blamed).difference(named)
         for name in sorted(written - ignored):
-            tell(f"{os.path.relpath(name)} changes in every run; ignored from now on")
+            print_message(f"{os.path.relpath(name)} changes in every run; ignored from now on")
         ignored |= written
         blamed = meanwhile
-        tell("waiting for a change; Ctrl-C to stop")
+        print_message("waiting for a change; Ctrl-C to stop")
         # What changed while the tests ran is tested as well, and no edit is lost.
         changed = meanwhile - ignored
         while not changed:
@@ -217,7 +217,7 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
             changed = _changed(after, _state(roots, named)) - our_own
         first, *others = sorted(changed)
         more = f" and {len(others):,} more" if others else ""
-        tell(f"changed: {os.path.relpath(first)}{more}")
+        print_message(f"changed: {os.path.relpath(first)}{more}")
 
 
 def _changed(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]]) -> set[str]:

@@ -17,7 +17,7 @@ from mcproof.cli.command import ARGUMENTS, Option, Options, seconds
 from mcproof.cli.options import VARIABLE
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.client.endpoints import AccessOptions
-from mcproof.core.console import Style, safe, tell, without_commands
+from mcproof.core.console import Style, print_message, safe, without_commands
 from mcproof.core.errors import UsageError, WriteError, reason_of
 from mcproof.runs.requests import TargetSelection
 from mcproof.targets.arguments import LiveOptions
@@ -370,4 +370,4 @@ class FileTrace:
     def _stop(self, why: str) -> None:
         """End the trace, and let the command go on: its result does not depend on it."""
         self._left = 0
-        tell(f"{safe(self._file)}: the trace is incomplete: {why}")
+        print_message(f"{safe(self._file)}: the trace is incomplete: {why}")

@@ -176,13 +176,13 @@ def set_console(colour: str = "auto", verbosity: int = NORMAL) -> None:
     _settings.update(colour=colour, verbosity=verbosity)
 
 
-def remark(sentence: str, least: int = NORMAL) -> None:
+def print_note(sentence: str, least: int = NORMAL) -> None:
     """Print a message that is not an error on standard error, unless the user wants less than that."""
     if _settings["verbosity"] >= least:
-        tell(sentence)
+        print_message(sentence)
 
 
-def tell(sentence: str) -> None:
+def print_message(sentence: str) -> None:
     """Print a message on standard error, on one line; ignore a closed stream."""
     with suppress(OSError):
         sys.stderr.write(without_commands(f"mcproof: {safe(sentence)}\n"))

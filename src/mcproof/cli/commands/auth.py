@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number
 from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.cli.target_options import AUTHORIZATION, CLIENT, parse_authorization
-from mcproof.core.console import Style, print_document, print_lines, tell
+from mcproof.core.console import Style, print_document, print_lines, print_message
 from mcproof.core.errors import FINDINGS, OK, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _login(options: argparse.Namespace) -> int:
     access = parse_authorization(options, may_log_in=True, callback_port=options.callback_port)
     status, file = log_in_to(_server(options)._replace(access=access), ConnectOptions())
     _print([status], as_json=options.format == "json")
-    tell(f"logged in; the token is stored in {file}")
+    print_message(f"logged in; the token is stored in {file}")
     return OK
 
 
@@ -53,13 +53,13 @@ def _logout(options: argparse.Namespace) -> int:
     server = _server(options)
     done = log_out_of(server.url)
     if done is None:
-        tell(f"no token is stored for {server.label}")
+        print_message(f"no token is stored for {server.label}")
         return FINDINGS
     if done.is_revoked:
-        tell(f"logged out: the token for {server.label} is revoked, and deleted here")
+        print_message(f"logged out: the token for {server.label} is revoked, and deleted here")
     else:
         why = f": {done.why}" if done.why else ""
-        tell(f"logged out: the token for {server.label} is deleted here, and may still be valid{why}")
+        print_message(f"logged out: the token for {server.label} is deleted here, and may still be valid{why}")
     return OK
 
 
@@ -70,7 +70,7 @@ def _status(options: argparse.Namespace) -> int:
     tokens = token_states(server)
     _print(tokens, as_json=options.format == "json")
     if not tokens:
-        tell("no token is stored" if server is None else f"no token is stored for {server.label}")
+        print_message("no token is stored" if server is None else f"no token is stored for {server.label}")
     return OK if tokens or server is None else FINDINGS
 
 

@@ -13,7 +13,7 @@ from mcproof.cli.options import CALLS, PERMISSIONS
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import run_check
 from mcproof.cli.target_options import LIVE, SERVER_USAGE, header_variables, parse_targets
-from mcproof.core.console import Counter, Style, listed_names, plural, print_document, remark, shell_word
+from mcproof.core.console import Counter, Style, listed_names, plural, print_document, print_note, shell_word
 from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.runs import execute
@@ -89,7 +89,7 @@ def _init(parsed: argparse.Namespace) -> int:
         from mcproof.core.text.files import write_file
 
         write_file(file, suite.text.encode())
-    _tell_next(suite, file)
+    _print_next_steps(suite, file)
     return FAILED if any(read.trouble is not None for read in reads) else OK
 
 
@@ -114,7 +114,7 @@ def _target(name: str) -> Target:
     settings = settings_for(os.curdir)
     target = configured_target(name, settings.targets, settings.locations)
     if target is not name:
-        remark(f"{name}: {shown_target(target)}")
+        print_note(f"{name}: {shown_target(target)}")
     if isinstance(target, str) and os.path.isdir(target):
         from mcproof.targets.arguments import is_single
 
@@ -167,7 +167,7 @@ def _read(options: _Options) -> list[CatalogRead]:
         if trouble is not None:
             if len(reads) == 1:
                 raise trouble
-            remark(str(trouble))
+            print_note(str(trouble))
         catalogs_read.append(read if trouble is None else CatalogRead(read.source, None, trouble))
     if all(read.catalog is None for read in catalogs_read):
         names = "".join(options.targets.names)
@@ -192,14 +192,14 @@ def _new_suite(reads: list[CatalogRead], options: _Options) -> NewSuite:
     if options.calls:
         # Announced before the first call, since a presumption about a tool may be wrong.
         for trial in suite.trials.values():
-            _tell_calls(trial.drafts, "" if len(reads) == 1 else f"{trial.name}: ")
+            _print_calls(trial.drafts, "" if len(reads) == 1 else f"{trial.name}: ")
         counter = Counter()
         suite.try_tests(counter.step)
         counter.clear()
     return suite
 
 
-def _tell_calls(drafts: Sequence[Any], of: str) -> None:
+def _print_calls(drafts: Sequence[Any], of: str) -> None:
     from mcproof.testing.suites.model import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]
@@ -209,12 +209,12 @@ def _tell_calls(drafts: Sequence[Any], of: str) -> None:
         block: sum(draft.is_active and draft.block == block for draft in drafts) for block in ("resources", "prompts")
     }
     if called:
-        remark(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
+        print_note(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
     if any(read.values()):
         counts = " and ".join(plural(count, block.removesuffix("s")) for block, count in read.items() if count)
-        remark(f"{of}reads {counts} to see what works")
+        print_note(f"{of}reads {counts} to see what works")
     if refused:
-        remark(f"{of}does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
+        print_note(f"{of}does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
 
 
 def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
@@ -235,16 +235,16 @@ def _named(file: str) -> str:
     return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
 
 
-def _tell_next(suite: FirstSuite, file: str) -> None:
+def _print_next_steps(suite: FirstSuite, file: str) -> None:
     if file != "-":
         counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
         off = ", ".join(plural(count, noun) for noun, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
-        remark(f"{file}: {plural(suite.tests, 'test')} on {plural(suite.servers, 'server')} written{comments}")
+        print_note(f"{file}: {plural(suite.tests, 'test')} on {plural(suite.servers, 'server')} written{comments}")
     steps = [f"replace `{suite.placeholder}` with the command of your server"] if suite.placeholder else []
     steps += [f"set {', '.join(suite.unset)}"] if suite.unset else []
     steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "save this to FILE, then `mcproof run FILE`")
-    remark(f"next: {', then '.join(steps)}")
+    print_note(f"next: {', then '.join(steps)}")
 
 
 COMMANDS = (

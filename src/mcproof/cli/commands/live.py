@@ -11,7 +11,7 @@ from mcproof.cli.options import ANSWER, CALL_OPTIONS, CALLS, SECURITY, policy
 from mcproof.cli.outputs import CHECK_OUTPUTS, TEXT_OR_JSON, VERBOSITY
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import LIVE, SERVER, SERVER_USAGE, parse_targets
-from mcproof.core.console import Style, print_document, print_lines, remark, wrapped
+from mcproof.core.console import Style, print_document, print_lines, print_note, wrapped
 from mcproof.core.errors import FAILED, FINDINGS, OK, UsageError
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.runs import execute
@@ -59,10 +59,10 @@ def _show_test(failed: StoredFailure, test: RegressionTest, file: str, *, as_jso
 
         print_document(small_document(id=failed.id, suite=file, test=test.name, unset_variables=list(test.unset)))
         return OK
-    remark(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
+    print_note(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
     if test.unset:
-        remark(f"set before running it: {', '.join(test.unset)}")
-    remark(f"next: `mcproof run {file}`")
+        print_note(f"set before running it: {', '.join(test.unset)}")
+    print_note(f"next: `mcproof run {file}`")
     return OK
 
 
@@ -79,7 +79,7 @@ def _list(*, as_json: bool) -> int:
         print_document(small_document(stored=listed))
         return OK
     if not failures:
-        remark(f"nothing is stored in {FOLDER}; `mcproof prove --quick`, `prove` and `fuzz` store failures")
+        print_note(f"nothing is stored in {FOLDER}; `mcproof prove --quick`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
     width = max(len(failure.outcome) for failure in failures)

@@ -26,7 +26,7 @@ from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMANDS as SUMMARIES
 from mcproof.cli.options import CONFIG, parse_config
 from mcproof.cli.outputs import TEXT_OR_JSON
-from mcproof.core.console import Style, print_lines, remark
+from mcproof.core.console import Style, print_lines, print_note
 from mcproof.core.errors import OK, UsageError, nearest
 from mcproof.probing.probes.cases import FAULT_OF
 from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
@@ -49,7 +49,7 @@ def _advisories(options: argparse.Namespace) -> int:
         print_lines(advisory_lines(chosen, table.checked, Style.of(sys.stdout)), sys.stdout)
         packages = [advisory.package for advisory in table.advisories]
         for name in sorted(wanted - {advisory.package for advisory in chosen}):
-            remark(f"no advisory about {name} is in the table{nearest(name, packages)}")
+            print_note(f"no advisory about {name} is in the table{nearest(name, packages)}")
     return OK
 
 

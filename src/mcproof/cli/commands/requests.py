@@ -12,7 +12,16 @@ from mcproof.cli.options import ANSWER, CALLS, parse_object, read_object
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import CATALOG, LIVE, SERVER_USAGE, parse_targets
-from mcproof.core.console import Style, listed_names, plural, print_bytes, print_document, print_lines, remark, tell
+from mcproof.core.console import (
+    Style,
+    listed_names,
+    plural,
+    print_bytes,
+    print_document,
+    print_lines,
+    print_message,
+    print_note,
+)
 from mcproof.core.errors import FINDINGS, OK, UsageError, nearest
 from mcproof.runs import execute
 from mcproof.runs.requests import CaptureRequest, SingleRequest
@@ -53,7 +62,7 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
         print_lines(pieces, sys.stdout)
         if response.failure:
             sys.stdout.flush()
-            tell(response.failure)
+            print_message(response.failure)
     return FINDINGS if response.failure else OK
 
 
@@ -113,7 +122,7 @@ def _capture(options: argparse.Namespace) -> int:
     from mcproof.core.text.files import write_file
 
     write_file(options.output, data)
-    remark(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
+    print_note(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
     return OK
 
 
@@ -141,7 +150,7 @@ def _tools(options: argparse.Namespace) -> int:
         raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
     catalog = _read(options, is_part_allowed=True)
     if catalog.missing is not None:
-        tell(f"not the whole catalog: {catalog.missing}")
+        print_message(f"not the whole catalog: {catalog.missing}")
     from mcproof.report.listings import listing_document, tool_lines, tool_listing, tool_table
 
     if options.tool is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.command import ARGUMENTS, HELP, Command, Option, whole_number
 from mcproof.cli.options import parse_store, store
-from mcproof.core.console import Style, in_columns, print_lines, remark
+from mcproof.core.console import Style, in_columns, print_lines, print_note
 from mcproof.core.errors import OK, InputError, UsageError, nearest, reason_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def _lsp(_: argparse.Namespace) -> int:
     except ImportError:
         raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
     if sys.stdin.isatty():
-        remark("an editor starts this, and speaks on standard input; docs/editors.md has the settings. Ctrl-C ends it")
+        print_note(
+            "an editor starts this, and speaks on standard input; docs/editors.md has the settings. Ctrl-C ends it"
+        )
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
     gc.enable()  # it runs for days, and syntax trees have cycles
     stdin, stdout = sys.stdin.buffer, sys.stdout
@@ -58,7 +60,9 @@ def _mcp(options: argparse.Namespace) -> int:
     roots = RootPolicy.of_user(options.root)
     if options.http is None:
         if sys.stdin.isatty():
-            remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
+            print_note(
+                "a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it"
+            )
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
         serve_stdio(roots)
         return OK
@@ -66,7 +70,7 @@ def _mcp(options: argparse.Namespace) -> int:
     with listener:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        remark(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(roots.folders) or 'nothing'}")
+        print_note(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(roots.folders) or 'nothing'}")
         serve_http(roots._replace(asks_client=False), listener)
     return OK
 
@@ -121,7 +125,7 @@ def run_token_action(words: list[str], options: argparse.Namespace) -> int:
             print_lines(_table(list_tokens(database), Style.of(sys.stdout)), sys.stdout)
         elif action == "revoke":
             revoke_token(database, names[0])
-            remark(f"revoked the token {names[0]}")
+            print_note(f"revoked the token {names[0]}")
         else:
             sys.stdout.write(_created(database, names[0], options) + "\n")
     finally:
@@ -139,7 +143,7 @@ def _created(database: Database, name: str, options: argparse.Namespace) -> str:
         raise UsageError("--server is for the scope `record`")
     days = options.days or DAYS
     token = create_token(database, name, scopes, server=options.server, days=days, now=datetime.now(UTC))
-    remark(f"created the token {name} for {', '.join(scopes)}, valid for {days} days; it is not shown again")
+    print_note(f"created the token {name} for {', '.join(scopes)}, valid for {days} days; it is not shown again")
     return token
 
 

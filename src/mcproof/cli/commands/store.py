@@ -20,7 +20,7 @@ from mcproof.cli.outputs import (
     Outputs,
     parse_outputs,
 )
-from mcproof.core.console import Style, plural, print_lines, remark, tell
+from mcproof.core.console import Style, plural, print_lines, print_message, print_note
 from mcproof.core.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _report(options: argparse.Namespace) -> int:
     for result in run.targets:
         outputs.show(result)
     for notice in run.notices:
-        tell(str(notice))
+        print_message(str(notice))
     outputs.write(run)
     outputs.print(run)
     return OK
@@ -107,7 +107,7 @@ def _export(database: Database) -> int:
     for line in export_lines(database, damaged.append):
         sys.stdout.write(line)
     for problem in damaged:
-        tell(f"not exported: {problem}")
+        print_message(f"not exported: {problem}")
     return FINDINGS if damaged else OK
 
 
@@ -124,7 +124,7 @@ def _import(database: Database, file: str) -> int:
         raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
     except UnicodeDecodeError:
         raise InputError("not UTF-8", file=file) from None
-    remark(f"{plural(done.added, 'run')} added, {done.known:,} known already")
+    print_note(f"{plural(done.added, 'run')} added, {done.known:,} known already")
     return OK
 
 
@@ -132,7 +132,7 @@ def _prune(database: Database, options: argparse.Namespace) -> int:
     from mcproof.services.store.recording import prune
 
     done = prune(database, days=options.days, keep=options.keep)
-    remark(f"{plural(done.runs, 'run')} and {plural(done.catalogs, 'catalog')} deleted")
+    print_note(f"{plural(done.runs, 'run')} and {plural(done.catalogs, 'catalog')} deleted")
     return OK
 
 

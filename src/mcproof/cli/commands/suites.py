@@ -11,7 +11,7 @@ from mcproof.cli.command import ARGUMENTS, Command, Option, Options, seconds, wh
 from mcproof.cli.options import RECORD_OPTIONS
 from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
 from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
-from mcproof.core.console import Style, tell
+from mcproof.core.console import Style, print_message
 from mcproof.core.errors import FAILED, OK, McproofError, UsageError
 from mcproof.runs.requests import SuiteRequest
 
@@ -130,7 +130,7 @@ def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
         if not outputs.is_text:
             raise
         for line in error.lines:
-            tell(line)
+            print_message(line)
         return FAILED
 
 

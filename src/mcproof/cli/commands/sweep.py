@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number
 from mcproof.cli.options import CONFIG, DATABASE, RECORDING, SELECTION, parse_config, parse_selection
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY
-from mcproof.core.console import Style, print_document, print_lines, remark, tell
+from mcproof.core.console import Style, print_document, print_lines, print_message, print_note
 from mcproof.core.errors import INTERRUPTED, OK, UsageError
 from mcproof.runs.requests import SettingsSource
 
@@ -30,9 +30,9 @@ def _sweep(options: argparse.Namespace) -> int:
 
     request = _request(options)
     try:
-        summary = run_sweep(request, remark)
+        summary = run_sweep(request, print_note)
     except KeyboardInterrupt:  # each finished target is in the results already
-        tell(f"interrupted; the same command goes on with {request.results}")
+        print_message(f"interrupted; the same command goes on with {request.results}")
         return INTERRUPTED
     if options.format == "json":
         print_document(summary.pieces())

@@ -45,7 +45,7 @@ from mcproof.client.errors import AuthorizationError, ConnectError, LostError, U
 from mcproof.client.http.policy import RefusedAddressError, canonical_url, is_same_issuer, like_target, origin_of
 from mcproof.client.redaction import hiding, redacted_url
 from mcproof.client.waiting import Interruptible, typed_line
-from mcproof.core.console import safe, shell_word, tell
+from mcproof.core.console import print_message, safe, shell_word
 from mcproof.core.errors import WriteError
 from mcproof.core.named_tuple import NamedTuple
 
@@ -285,7 +285,7 @@ def _is_terminal() -> bool:
 
 
 async def _confirms(server: str, issuer: str) -> bool:
-    tell(f"{server} names {issuer} as its authorization server")
+    print_message(f"{server} names {issuer} as its authorization server")
     sys.stderr.write("  send the secret or key of your client there? [y/N] ")
     sys.stderr.flush()
     line = await typed_line()

@@ -25,7 +25,7 @@ from mcproof.client.auth.registration import (
 from mcproof.client.auth.tokens import AccessToken, Grant, exchange_code
 from mcproof.client.errors import WITHOUT_BROWSER, AuthorizationError
 from mcproof.client.redaction import learn_secret, redacted_url
-from mcproof.core.console import tell
+from mcproof.core.console import print_message
 from mcproof.core.errors import reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import cropped
@@ -253,7 +253,7 @@ async def log_in(request: LoginRequest) -> AccessToken:
             **({"scope": scope} if scope else {}),
         }
         url = _with_query(server.authorization_endpoint, parameters)
-        tell(f"log in with your browser: {url}")
+        print_message(f"log in with your browser: {url}")
         _open(url)
         response = await callback.response(LOGIN_SECONDS)
         redirect_uri = callback.redirect_uri

@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcproof import __version__
-from mcproof.core.console import tell
+from mcproof.core.console import print_message
 from mcproof.core.errors import McproofError, reason_of
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.schema.validation import Oracle
@@ -227,7 +227,7 @@ class SafeLog(logging.Handler):
     """Prints warnings of the libraries on standard error, one escaped line each: they quote what clients send."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tell(record.getMessage()[:_LONGEST_LINE])
+        print_message(record.getMessage()[:_LONGEST_LINE])
 
 
 def _log_safely() -> None:

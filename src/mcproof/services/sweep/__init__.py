@@ -119,7 +119,7 @@ class SweepRequest(NamedTuple):
         }
 
 
-def run_sweep(request: SweepRequest, tell: Callable[[str], None] = lambda _: None) -> SweepSummary:
+def run_sweep(request: SweepRequest, print_note: Callable[[str], None] = lambda _: None) -> SweepSummary:
     """Check all targets that the results do not have yet, write the outputs, and return the summary.
 
     Raises KeyboardInterrupt; what is done is kept.
@@ -127,4 +127,4 @@ def run_sweep(request: SweepRequest, tell: Callable[[str], None] = lambda _: Non
     # Here, because every worker process loads this package, and needs neither engines nor pages.
     from mcproof.services.sweep.run import sweep
 
-    return sweep(request, tell)
+    return sweep(request, print_note)

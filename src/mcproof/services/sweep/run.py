@@ -31,7 +31,7 @@ _DESCRIPTORS, _OF_SCAN, _OF_PROOF = 5, 8, 24
 """How many open files a live server needs: for a connection, and what `--scan` and `--prove` add."""
 
 
-def sweep(request: SweepRequest, tell: Callable[[str], None]) -> SweepSummary:
+def sweep(request: SweepRequest, print_note: Callable[[str], None]) -> SweepSummary:
     """Check all targets that the results do not have yet, write the outputs, and return the summary.
 
     Raises KeyboardInterrupt; what is done is kept.
@@ -40,7 +40,7 @@ def sweep(request: SweepRequest, tell: Callable[[str], None]) -> SweepSummary:
     database = open_database(request.database) if request.plan.records else None
     progress = SweepProgress(request)
     try:
-        _check_all(request, database, progress, tell)
+        _check_all(request, database, progress, print_note)
     finally:
         progress.clear()
         if database is not None:
@@ -49,7 +49,7 @@ def sweep(request: SweepRequest, tell: Callable[[str], None]) -> SweepSummary:
 
 
 def _check_all(
-    request: SweepRequest, database: Database | None, progress: SweepProgress, tell: Callable[[str], None]
+    request: SweepRequest, database: Database | None, progress: SweepProgress, print_note: Callable[[str], None]
 ) -> None:
     from mcproof.client.waiting import raising_on_signals
 
@@ -65,9 +65,9 @@ def _check_all(
         raise UsageError(f"nothing to check: no target in {', '.join(request.sources)}")
     results = ResultsFile(request.results, request.identity, restarts=request.restarts)
     if results.is_resumed:
-        tell(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
+        print_note(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
     sink = RowSink(results, database)
-    engine = _engine(request, tell)
+    engine = _engine(request, print_note)
     conductor = Conductor(engine, request.plan, results, sink, request.politeness, progress)
     try:
         with raising_on_signals():
@@ -77,17 +77,17 @@ def _check_all(
         results.close()
     progress.clear()
     if sources.outdated:
-        tell(f"{sources.outdated:,} entries are older versions or deleted; left out")
+        print_note(f"{sources.outdated:,} entries are older versions or deleted; left out")
     if database is not None:
-        tell(f"recorded {sink.recorded:,} runs in {database.label}")
+        print_note(f"recorded {sink.recorded:,} runs in {database.label}")
 
 
-def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:
+def _engine(request: SweepRequest, print_note: Callable[[str], None]) -> SweepEngine:
     choice = request.engine
     per_server = _DESCRIPTORS + _OF_SCAN * request.plan.scans + _OF_PROOF * request.plan.proves
     at_once = max(1, min(choice.at_once, descriptors_left() // per_server))
     if at_once < choice.at_once:
-        tell(f"at most {at_once} live servers at once: this process may not open more files (`ulimit -n`)")
+        print_note(f"at most {at_once} live servers at once: this process may not open more files (`ulimit -n`)")
     if choice.name == "ray":
         from mcproof.services.sweep.ray_engine import RayEngine
 
