@@ -98,25 +98,25 @@ def cleaned(marks: Marks, *kinds: str) -> Marks:
 
 def merged(many: Iterable[Marks]) -> Marks:
     """The marks of a value that is either of several; of two marks with one label, the more dangerous."""
-    found: Marks = {}
+    dangerous: Marks = {}
     for marks in many:
         for label, mark in marks.items():
-            known = found.get(label)
-            if known is None:
-                found[label] = mark
-            elif known != mark:
-                found[label] = LabelMark(
-                    known.head or mark.head,
-                    known.whole and mark.whole,
-                    known.part and mark.part,
-                    known.resolved and mark.resolved,
-                    known.joined and mark.joined,
-                    known.clean & mark.clean,
-                    known.trail or mark.trail,
-                    known.relative and mark.relative,
-                    known.composed or mark.composed,
+            earlier = dangerous.get(label)
+            if earlier is None:
+                dangerous[label] = mark
+            elif earlier != mark:
+                dangerous[label] = LabelMark(
+                    earlier.head or mark.head,
+                    earlier.whole and mark.whole,
+                    earlier.part and mark.part,
+                    earlier.resolved and mark.resolved,
+                    earlier.joined and mark.joined,
+                    earlier.clean & mark.clean,
+                    earlier.trail or mark.trail,
+                    earlier.relative and mark.relative,
+                    earlier.composed or mark.composed,
                 )
-    return found
+    return dangerous
 
 
 def extended(marks: Marks, key: str) -> Marks:

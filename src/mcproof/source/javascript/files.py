@@ -88,16 +88,16 @@ class ProjectFiles:
         """The source files of the target, in a stable order."""
         if not self.is_folder:
             return [self.target]
-        found = []
+        files = []
         for file in files_below(self.target):
             path = os.path.abspath(file)
             if is_source(path) and self.owns(path) and not is_test(path, self.target):
-                found.append(path)
-                if len(found) >= MOST_FILES:
+                files.append(path)
+                if len(files) >= MOST_FILES:
                     what = f"more than {MOST_FILES:,} files; the rest is not read"
                     self._problems.append(SourceProblem(self._shown, None, None, what))
                     break
-        return found
+        return files
 
     def owns(self, path: str) -> bool:
         """Whether a file is part of the project, rather than of a package that it uses."""
@@ -155,8 +155,6 @@ class ProjectFiles:
             self._problems.append(SourceProblem(shown, line, column, "not valid JavaScript or TypeScript"))
         return source
 
-    # Where servers start
-
     def packages(self) -> list[str]:
         """The folders of the target with a `package.json`, the highest first."""
         if not self.is_folder:
@@ -167,7 +165,8 @@ class ProjectFiles:
             if os.path.basename(file) == "package.json"
         ]
         return sorted(
-            (one for one in folders if self.owns(os.path.join(one, "x"))), key=lambda one: (one.count(os.sep), one)
+            (folder for folder in folders if self.owns(os.path.join(folder, "x"))),
+            key=lambda folder: (folder.count(os.sep), folder),
         )
 
     def declared(self, folder: str) -> dict[str, Any]:
@@ -187,31 +186,31 @@ class ProjectFiles:
         for script in (scripts.get("start"), scripts.get("dev")) if isinstance(scripts, dict) else ():
             if isinstance(script, str):
                 named += re.findall(r"[\w./@-]+\.[cm]?[jt]sx?\b", script)
-        found: dict[str, None] = {}
+        entries: dict[str, None] = {}
         for name in named:
-            if isinstance(name, str) and len(found) < 20:
+            if isinstance(name, str) and len(entries) < 20:
                 path = self.file_for(os.path.normpath(os.path.join(folder, name)), folder)
                 if path is not None and not is_test(path, folder):
-                    found[path] = None
-        if not found:
+                    entries[path] = None
+        if not entries:
             for name in ("src/index", "index", "src/server", "server", "src/main", "main", "src/cli"):
                 path = self.file_for(os.path.join(folder, name), folder)
                 if path is not None:
-                    found[path] = None
-        return list(found)
+                    entries[path] = None
+        return list(entries)
 
     def file_for(self, path: str, folder: str) -> str | None:
         """The file that a path refers to; if a build writes it and it is not there, the one that it is built from."""
-        found = self._existing(path)
-        if found is not None:
-            return found
+        file = self._existing(path)
+        if file is not None:
+            return file
         first, _, rest = os.path.relpath(path, folder).partition(os.sep)
         stem = os.path.splitext(rest or first)[0]
         if first.startswith(os.pardir):
             return None
         for source in ("src", ".", "source", "lib"):
-            if (found := self._existing(os.path.normpath(os.path.join(folder, source, stem)))) is not None:
-                return found
+            if (file := self._existing(os.path.normpath(os.path.join(folder, source, stem)))) is not None:
+                return file
         if stem.startswith(("src" + os.sep, "esm" + os.sep, "cjs" + os.sep)):
             return self._existing(os.path.join(folder, "src", stem.partition(os.sep)[2]))
         return None
@@ -237,8 +236,6 @@ class ProjectFiles:
             return path  # a script that starts with `#!`
         return None
 
-    # Imports
-
     def resolve(self, request: str, importer: str) -> str | None:
         """The file of the project that an import refers to; None if it is of another package."""
         folder = os.path.dirname(importer)
@@ -261,8 +258,8 @@ class ProjectFiles:
             if request == pattern or (star and request.startswith(prefix) and request.endswith(suffix)):
                 middle = request[len(prefix) : len(request) - len(suffix)] if star else ""
                 for target in targets:
-                    if (found := self._existing(os.path.normpath(target.replace("*", middle)))) is not None:
-                        return found
+                    if (file := self._existing(os.path.normpath(target.replace("*", middle)))) is not None:
+                        return file
         return self._in_workspace(request)
 
     def _in_workspace(self, request: str) -> str | None:
@@ -278,9 +275,9 @@ class ProjectFiles:
         if name not in self._known_packages:
             return None
         folder, subpath = self._known_packages[name], request[len(name) + 1 :]
-        found = self._by_patterns(self.declared(folder).get("exports"), f"./{subpath}" if subpath else ".", folder)
-        if found is not None:
-            return found
+        file = self._by_patterns(self.declared(folder).get("exports"), f"./{subpath}" if subpath else ".", folder)
+        if file is not None:
+            return file
         if subpath:
             return self.file_for(os.path.join(folder, subpath), folder) or self._existing(
                 os.path.join(folder, "src", subpath)
@@ -301,8 +298,8 @@ class ProjectFiles:
                 middle = request[len(prefix) : len(request) - len(suffix)] if star else ""
                 for file in _exported_files(target):
                     path = os.path.normpath(os.path.join(folder, file.replace("*", middle)))
-                    if (found := self.file_for(path, folder)) is not None:
-                        return found
+                    if (resolved := self.file_for(path, folder)) is not None:
+                        return resolved
         return None
 
     def package_above(self, folder: str) -> str:
@@ -317,7 +314,7 @@ class ProjectFiles:
         if folder in self._paths:
             return self._paths[folder]
         self._paths[folder] = []
-        found: list[tuple[str, list[str]]] = []
+        patterns: list[tuple[str, list[str]]] = []
         for name in ("tsconfig.json", "jsconfig.json"):
             at = os.path.join(folder, name)
             seen: set[str] = set()
@@ -331,18 +328,20 @@ class ProjectFiles:
                 paths = options.get("paths")
                 for pattern, targets in paths.items() if isinstance(paths, dict) else ():
                     if isinstance(targets, list):
-                        found.append((pattern, [os.path.join(root, one) for one in targets if isinstance(one, str)]))
+                        patterns.append(
+                            (pattern, [os.path.join(root, path) for path in targets if isinstance(path, str)])
+                        )
                 if isinstance(base, str):
-                    found.append(("*", [os.path.join(root, "*")]))
+                    patterns.append(("*", [os.path.join(root, "*")]))
                 extended = config.get("extends")
                 if not isinstance(extended, str) or not extended.startswith("."):
                     break
                 at = os.path.normpath(os.path.join(os.path.dirname(at), extended))
                 at = at if at.endswith(".json") else at + ".json"
-        if not found and folder != self.top and folder.startswith(self.top):
-            found = self._tsconfig(os.path.dirname(folder))
-        self._paths[folder] = found
-        return found
+        if not patterns and folder != self.top and folder.startswith(self.top):
+            patterns = self._tsconfig(os.path.dirname(folder))
+        self._paths[folder] = patterns
+        return patterns
 
     def lock(self, folder: str) -> str:
         """The text of the lock file of a folder; empty if there is none."""
@@ -380,10 +379,10 @@ def _exported_files(value: Any, depth: int = 0) -> list[str]:
     """The files that `exports` names, those for `import` first, without those for types."""
     if isinstance(value, str):
         return [value]
-    found: list[str] = []
+    files: list[str] = []
     if isinstance(value, list):
         for item in value[:20]:
-            found += _exported_files(item, depth + 1)
+            files += _exported_files(item, depth + 1)
     if isinstance(value, dict) and depth < 6:
         order = sorted(
             value,
@@ -395,8 +394,8 @@ def _exported_files(value: Any, depth: int = 0) -> list[str]:
         )
         for key in order[:50]:
             if key != "types" and not key.endswith(".json"):
-                found += _exported_files(value[key], depth + 1)
-    return found
+                files += _exported_files(value[key], depth + 1)
+    return files
 
 
 _COMMENTS = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)

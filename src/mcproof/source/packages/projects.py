@@ -159,8 +159,8 @@ def _of_installation(boundary: Boundary, dependencies: tuple[str, ...]) -> Proje
 def _console_scripts(text: str, heading: str) -> Iterator[str]:
     """The modules of the scripts in a file of sections; `heading` is the heading of their section."""
     for kind in ("console", "gui"):
-        _, found, rest = text.partition(heading.format(kind))
-        if found:
+        _, separator, rest = text.partition(heading.format(kind))
+        if separator:
             # Up to the next section: its entries may look like scripts.
             yield from _ENTRY.findall(re.split(r"^\[", rest, maxsplit=1, flags=re.MULTILINE)[0])
 
@@ -319,9 +319,9 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
                 if isinstance(entry.get("version"), str):
                     return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
     for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):
-        found = pattern.search(text_of(os.path.join(folder, file)))
-        if found is not None:
-            return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
+        match = pattern.search(text_of(os.path.join(folder, file)))
+        if match is not None:
+            return npm_package(f"{NODE_FRAMEWORK}@{match[1]}", file)
     for user in users:
         installed = _installed_framework(_module_above(user, folder) if user else folder, is_own=not user)
         if installed is not None:

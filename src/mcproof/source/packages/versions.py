@@ -99,8 +99,8 @@ def distribution_of(path: str, site: str) -> Distribution | None:
     for distribution in every:
         if distribution.name == top and distribution.installs(path):
             return distribution
-    found = [distribution for distribution in every if distribution.installs(path)]
-    return found[0] if len(found) == 1 else None
+    owners = [distribution for distribution in every if distribution.installs(path)]
+    return owners[0] if len(owners) == 1 else None
 
 
 def roots_of(distributions: Iterable[Distribution]) -> list[Distribution]:
@@ -116,19 +116,19 @@ _PYPI_SPEC = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:(===?|@)\s
 
 def npm_package(spec: str, known_from: str) -> KnownPackage | None:
     """Return the package of a specification such as `@scope/name@1.2.3`; its version only if it is exact."""
-    found = _NPM_SPEC.fullmatch(spec)
-    if found is None or "://" in spec or spec.startswith((".", "/", "git+", "github:", "file:")):
+    match = _NPM_SPEC.fullmatch(spec)
+    if match is None or "://" in spec or spec.startswith((".", "/", "git+", "github:", "file:")):
         return None
-    return KnownPackage(found[1].lower(), "npm", _exact(found[2], "npm"), known_from)
+    return KnownPackage(match[1].lower(), "npm", _exact(match[2], "npm"), known_from)
 
 
 def pypi_package(spec: str, known_from: str) -> KnownPackage | None:
     """Return the package of a requirement such as `name[extra]==1.2`; its version only if it is exact."""
-    found = _PYPI_SPEC.fullmatch(spec.strip())
-    if found is None or "://" in spec or spec.startswith((".", "/")):
+    match = _PYPI_SPEC.fullmatch(spec.strip())
+    if match is None or "://" in spec or spec.startswith((".", "/")):
         return None
-    is_exact = found[2] is not None and not found[4].strip().startswith(",")
-    return KnownPackage(normalized(found[1]), "pypi", _exact(found[3] if is_exact else None, "pypi"), known_from)
+    is_exact = match[2] is not None and not match[4].strip().startswith(",")
+    return KnownPackage(normalized(match[1]), "pypi", _exact(match[3] if is_exact else None, "pypi"), known_from)
 
 
 def _exact(version: str | None, ecosystem: str) -> str | None:
@@ -145,8 +145,8 @@ _REQUIREMENT_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\
 
 def release_of(text: str) -> Version | None:
     """The release that a version belongs to: `3.4.0` for `3.4.0rc1`; None if the text starts with no number."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip()[:LONGEST_VERSION])
-    return pypi_version(found[1]) if found is not None else None
+    match = re.match(r"v?(\d+(?:\.\d+)*)", text.strip()[:LONGEST_VERSION])
+    return pypi_version(match[1]) if match is not None else None
 
 
 def newest_allowed(specifier: str) -> Version | None:
@@ -156,9 +156,9 @@ def newest_allowed(specifier: str) -> Version | None:
     """
     limits = []
     for clause in specifier.partition(";")[0].split(","):
-        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'")[:LONGEST_VERSION])
-        if found is not None:
-            limits.append(_upper_limit(found[1] or "==", found[2], is_prefix=found[3] is not None))
+        match = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'")[:LONGEST_VERSION])
+        if match is not None:
+            limits.append(_upper_limit(match[1] or "==", match[2], is_prefix=match[3] is not None))
     return min((limit for limit in limits if limit is not None), default=None)
 
 

@@ -112,20 +112,24 @@ def _container(target: str) -> str:
 
 def _with_folders(files: Iterable[str], top: str) -> frozenset[str]:
     """Some files together with the folders that contain them, below `top`."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for file in files:
         path = os.path.normpath(file)
-        while path not in found and path != top and _is_below(path, top):
-            found.add(path)
+        while path not in folders and path != top and _is_below(path, top):
+            folders.add(path)
             path = os.path.dirname(path)
-    return frozenset(found)
+    return frozenset(folders)
 
 
 def _holds_more(folder: str, recorded: Iterable[frozenset[str]]) -> bool:
     """Whether a folder holds Python files or packages that no distribution recorded."""
-    known = _with_folders((path for paths in recorded for path in paths), folder)
+    recorded_paths = _with_folders((path for paths in recorded for path in paths), folder)
     with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if entry.path not in known and not entry.name.startswith((".", "_"))]
+        names = [
+            entry.name
+            for entry in entries
+            if entry.path not in recorded_paths and not entry.name.startswith((".", "_"))
+        ]
     return any(
         name.endswith(".py") or os.path.isfile(os.path.join(folder, name, "__init__.py")) or name == "src"
         for name in names
@@ -269,7 +273,7 @@ def syntax_problem(text: str, file: str, error: SyntaxError) -> SourceProblem:
     what = f"not valid Python: {error.msg}"
     line = error.lineno or None
     written = text.split("\n")[line - 1] if line is not None and line <= text.count("\n") + 1 else ""
-    if any(sys.version_info < since and found(written[:LONGEST_LOOKED_AT]) for since, found in _NEWER):
+    if any(sys.version_info < since and uses_newer(written[:LONGEST_LOOKED_AT]) for since, uses_newer in _NEWER):
         running = "{}.{}".format(*sys.version_info)
         what = f"not valid Python {running}, which mcproof runs on: {error.msg}; run mcproof with a newer Python"
     return SourceProblem(file, line, error.offset or None, what)
@@ -345,8 +349,8 @@ class ImportPaths:
 
     def in_folder(self, folder: str, name: str) -> str | None:
         """The project's module or package of this name in a folder; the folder itself if the name is empty."""
-        found = self._located(folder, name)
-        return found if found is not None and self._boundary.owns(found) else None
+        path = self._located(folder, name)
+        return path if path is not None and self._boundary.owns(path) else None
 
     def _located(self, folder: str, name: str) -> str | None:
         if not name:
@@ -405,11 +409,11 @@ class ImportPaths:
             is_root = not self.is_package(folder)
             if is_root:
                 for root in (folder, os.path.join(folder, "src")):
-                    if (found := self.in_folder(root, name)) is not None:
-                        return found
+                    if (path := self.in_folder(root, name)) is not None:
+                        return path
             parent = os.path.dirname(folder)
-            if os.path.basename(folder) == first and (found := self.in_folder(parent, name)) is not None:
-                return found
+            if os.path.basename(folder) == first and (path := self.in_folder(parent, name)) is not None:
+                return path
             if parent == folder or (is_root and (folder == self._top or not folder.startswith(self._top + os.sep))):
                 break
             folder = parent

@@ -83,23 +83,23 @@ def call(walk: Walk, node: Node) -> Flow:
             result = Flow(result.marks)
         return result
     name = func.name or method
-    made = JsCall(node, name, receiver, given)
+    js_call = JsCall(node, name, receiver, given)
     if name in ("require", "import") and given and given[0].text is not None and not given[0].marks:
         loaded = walk.module.run.modules.load_for(walk.module, given[0].text)
         return walk.exports(loaded) if isinstance(loaded, Module) else walk.library(loaded)
-    if receiver is not None and (value := _tested_by_method(walk, method, made)) is not None:
+    if receiver is not None and (value := _tested_by_method(walk, method, js_call)) is not None:
         return value
-    _note_uses(walk, method, made)
+    _note_uses(walk, method, js_call)
     if method in tables.EACH_METHODS and receiver is not None and given and given[0].function is not None:
-        return _for_each(walk, method, given[0].function, made)
+        return _for_each(walk, method, given[0].function, js_call)
     for value in given:  # a callback of a library: `Promise`, `setTimeout`, `server.run(async () => …)`
         if value.function is not None:
             walk.call(value.function, [], node)
     if receiver is not None and (receiver.all_marks() or not receiver.name):
-        found = _method_of_value(walk, method, made)
-        if found is not None:
-            return found
-    return _external(walk, method, made)
+        flow = _method_of_value(walk, method, js_call)
+        if flow is not None:
+            return flow
+    return _external(walk, method, js_call)
 
 
 def _is_async(function: FunctionRef) -> bool:
@@ -119,41 +119,38 @@ def _is_never_awaited(node: Node) -> bool:
     return above is not None and above.type in _NEVER_AWAITED
 
 
-def _for_each(walk: Walk, method: str, function: FunctionRef, made: JsCall) -> Flow:
+def _for_each(walk: Walk, method: str, function: FunctionRef, call: JsCall) -> Flow:
     """`many.map(function)`, and other methods that call a function with each element."""
-    receiver = made.receiver or NOTHING
+    receiver = call.receiver or NOTHING
     element = reduce(either, receiver.elements) if receiver.elements else Flow(receiver.marks)
-    result = walk.call(function, [element] * (2 if method == "reduce" else 1), made.node)
+    result = walk.call(function, [element] * (2 if method == "reduce" else 1), call.node)
     if method in ("some", "every", "find"):
         return proving(result.when_true, result.when_false)
     if method == "filter":
-        kept = Flow(passing(element.all_marks(), result.when_true), fields=element.fields)
-        kept.when_true = result.when_true
-        return Flow(kept.marks, elements=[kept])
+        passed = Flow(passing(element.all_marks(), result.when_true), fields=element.fields)
+        passed.when_true = result.when_true
+        return Flow(passed.marks, elements=[passed])
     return Flow(result.all_marks()) if method in ("map", "flatMap", "reduce") else Flow(receiver.all_marks())
 
 
-# --- dangerous calls
-
-
-def _note_uses(walk: Walk, method: str, made: JsCall) -> None:
+def _note_uses(walk: Walk, method: str, call: JsCall) -> None:
     """Note the dangerous uses of a call of something outside the source."""
-    name, node = made.name, made.node
+    name, node = call.name, call.node
     if name in tables.RUNNERS:
-        _note_command(walk, made)
+        _note_command(walk, call)
         return
     for sink in tables.SINKS.get(name, ()):
-        value = made.argument(sink.position)
+        value = call.argument(sink.position)
         if sink.kind == URL and value.fields and "url" in value.fields:
             value = value.fields["url"]
-        if name == "Function" and made.given:
-            value = made.given[-1]
+        if name == "Function" and call.given:
+            value = call.given[-1]
         walk.use(sink.kind, value, node, name)
-    for value in made.given if not name.startswith("console.") else ():
-        _note_script(walk, value.elements or [], made)
-    if name in tables.SINKS or made.receiver is None or not made.given:
+    for value in call.given if not name.startswith("console.") else ():
+        _note_script(walk, value.elements or [], call)
+    if name in tables.SINKS or call.receiver is None or not call.given:
         return
-    first = made.given[0]
+    first = call.given[0]
     text = first.text if first.text is not None else (first.fields or {}).get("text", NOTHING).text
     if method in tables.QUERY_METHODS and text is not None and tables.QUERY.search(text):
         walk.use(SQL, first, node, method)
@@ -161,40 +158,38 @@ def _note_uses(walk: Walk, method: str, made: JsCall) -> None:
         walk.use(URL, first, node, method)
 
 
-def _note_command(walk: Walk, made: JsCall) -> None:
+def _note_command(walk: Walk, call: JsCall) -> None:
     """A call that runs a program: with a shell, or with a list of arguments."""
-    program, arguments, node = made.argument(0), made.argument(1), made.node
-    options = next((value for value in made.given[1:] if value.fields and "shell" in value.fields), NOTHING)
+    program, arguments, node = call.argument(0), call.argument(1), call.node
+    options = next((value for value in call.given[1:] if value.fields and "shell" in value.fields), NOTHING)
     shell = (options.fields or {}).get("shell", NOTHING)
     elements = arguments.elements or []
     if shell.name == "true" or (shell.text and shell is not NOTHING):
-        walk.use(SHELL, Flow(merged([program.all_marks(), arguments.all_marks()])), node, made.name)
+        walk.use(SHELL, Flow(merged([program.all_marks(), arguments.all_marks()])), node, call.name)
         return
-    walk.use(PROGRAM, program, node, made.name)
-    _note_script(walk, [program, *elements], made)
+    walk.use(PROGRAM, program, node, call.name)
+    _note_script(walk, [program, *elements], call)
 
 
-def _note_script(walk: Walk, words: list[Flow], made: JsCall) -> None:
+def _note_script(walk: Walk, words: list[Flow], call: JsCall) -> None:
     """The words of a command, whoever runs it: one of them may be the script of a shell or an interpreter."""
     for index, (runner, flag, script) in enumerate(zip(words, words[1:], words[2:], strict=False)):
         base = (runner.text or "").rpartition("/")[2]
         is_chosen = index == 0 and runner.text is None  # a shell that is only known when the server runs
         if flag.text in tables.SHELL_FLAGS and (base in tables.SHELLS or is_chosen):
-            walk.use(SHELL, script, made.node, made.name)
+            walk.use(SHELL, script, call.node, call.name)
         elif flag.text in tables.CODE_FLAGS and base in tables.INTERPRETERS:
-            walk.use(EVAL, script, made.node, made.name)
+            walk.use(EVAL, script, call.node, call.name)
 
-
-# --- checks
 
 _NO_GUARDS: frozenset[Guard] = frozenset()
 
 
-def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
+def _tested_by_method(walk: Walk, method: str, call: JsCall) -> Flow | None:
     """The result of a method that tests something, with what it proves; None for other methods."""
-    receiver, first = made.receiver or NOTHING, made.argument(0)
+    receiver, first = call.receiver or NOTHING, call.argument(0)
     if method == "startsWith":
-        return expressions.starts_with(walk, receiver, first, made.node)
+        return expressions.starts_with(walk, receiver, first, call.node)
     if method in ("includes", "has", "indexOf", "hasOwnProperty", "contains"):
         if first.all_marks() and not receiver.all_marks():
             return proving(proven(first, ANY_USE), name=method)
@@ -207,25 +202,22 @@ def _tested_by_method(walk: Walk, method: str, made: JsCall) -> Flow | None:
         body, _, flags = (pattern.text or "")[1:].rpartition("/")
         is_strict = "m" not in flags and is_strict_pattern(body)
         return proving(proven(value, ANY_USE)) if is_strict else NOTHING
-    if made.name in ("path.isAbsolute", "isAbsolute"):
+    if call.name in ("path.isAbsolute", "isAbsolute"):
         return proving((), proven(first, NOT_ABSOLUTE))
-    if made.name in ("Number.isInteger", "Number.isFinite", "Number.isSafeInteger"):
+    if call.name in ("Number.isInteger", "Number.isFinite", "Number.isSafeInteger"):
         return proving(proven(first, ANY_USE))
     return None
 
 
-# --- results
-
-
-def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
+def _method_of_value(walk: Walk, method: str, call: JsCall) -> Flow | None:
     """The result of a method of a text, a list or an object; None for other methods."""
-    receiver, first = made.receiver or NOTHING, made.argument(0)
+    receiver, first = call.receiver or NOTHING, call.argument(0)
     if method in tables.SCHEMA_METHODS and first.all_marks() and not receiver.all_marks():
-        found = Flow(first.marks, fields=first.fields)
+        parsed = Flow(first.marks, fields=first.fields)
         is_result = method.startswith("safe")
-        return Flow(first.marks, fields={"data": found, "success": NOTHING}) if is_result else found
-    if method in ("push", "unshift", "set", "append", "add") and made.node.child_by_field_name("function") is not None:
-        _add_to(walk, made)
+        return Flow(first.marks, fields={"data": parsed, "success": NOTHING}) if is_result else parsed
+    if method in ("push", "unshift", "set", "append", "add") and call.node.child_by_field_name("function") is not None:
+        _add_to(walk, call)
         return NOTHING
     if method == "join":
         return Flow(replaced(receiver.all_marks(), whole=False), text=None)
@@ -235,7 +227,7 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
         return None
     if method in ("at", "pop", "shift") and receiver.elements:
         return reduce(either, receiver.elements)
-    if method in ("replace", "replaceAll") and made.given:
+    if method in ("replace", "replaceAll") and call.given:
         pattern = first.text or ""
         kinds: tuple[str, ...] = {"'": (SQL,), '"': (SQL, EVAL), "`": (SQL,)}.get(pattern.strip("/g"), ())
         if first.name == "RegExp" and pattern.startswith("/[^"):
@@ -246,58 +238,58 @@ def _method_of_value(walk: Walk, method: str, made: JsCall) -> Flow | None:
     return Flow(receiver.marks, text=receiver.text, fields=receiver.fields, elements=receiver.elements)
 
 
-def _add_to(walk: Walk, made: JsCall) -> None:
+def _add_to(walk: Walk, call: JsCall) -> None:
     """`list.push(value)`, for a list with a name."""
-    callee = made.node.child_by_field_name("function")
+    callee = call.node.child_by_field_name("function")
     holder = callee.child_by_field_name("object") if callee is not None else None
     if holder is None or holder.type != "identifier" or walk.text(holder) not in walk.names:
         return
-    known = walk.names[walk.text(holder)]
-    added = [*(known.elements or []), *made.given][:64]
-    walk.names[walk.text(holder)] = Flow(known.marks, name=known.name, elements=added, text=known.text)
+    before = walk.names[walk.text(holder)]
+    added = [*(before.elements or []), *call.given][:64]
+    walk.names[walk.text(holder)] = Flow(before.marks, name=before.name, elements=added, text=before.text)
 
 
-def _external(walk: Walk, method: str, made: JsCall) -> Flow:
+def _external(walk: Walk, method: str, call: JsCall) -> Flow:
     """The result of a function of a package, or of one that the source does not show."""
-    name = made.name
-    marks = merged([value.all_marks() for value in made.given])
-    if name in ("util.promisify", "promisify") and made.given:
-        return made.given[0]
+    name = call.name
+    marks = merged([value.all_marks() for value in call.given])
+    if name in ("util.promisify", "promisify") and call.given:
+        return call.given[0]
     if not marks:
-        return Flow(name=name) if made.node.type == "new_expression" or name == "axios.create" else NOTHING
+        return Flow(name=name) if call.node.type == "new_expression" or name == "axios.create" else NOTHING
     if name in tables.NUMBERS:
         return NOTHING
     if name == "path.relative":
-        return Flow(replaced(made.argument(1).all_marks(), relative=True))
+        return Flow(replaced(call.argument(1).all_marks(), relative=True))
     if name in tables.JOINS:
-        return _joined_path(made)
+        return _joined_path(call)
     if name in tables.RESOLVES:
         return Flow(replaced(marks, resolved=True))
     if name in tables.SAFE_RESULTS:
         return Flow(cleaned(marks, *tables.SAFE_RESULTS[name]))
     if name in tables.PASSES:
-        first = made.argument(0)
-        base = made.argument(1) if name in ("URL", "url.URL") and len(made.given) > 1 else NOTHING
+        first = call.argument(0)
+        base = call.argument(1) if name in ("URL", "url.URL") and len(call.given) > 1 else NOTHING
         if base is not NOTHING and not base.all_marks():
             marks = replaced(marks, head=False) if first.text and first.text[:1] == "/" else marks
         named = ADDRESS if name in ("URL", "url.URL") else ""
         return Flow(marks, text=first.text, name=named, fields=first.fields, elements=first.elements)
-    if made.receiver is not None and not made.receiver.marks and not made.receiver.name:
+    if call.receiver is not None and not call.receiver.marks and not call.receiver.name:
         ref = walk.declarations.method(method)
         if ref is not None:
-            return walk.call(ref, made.given, made.node)
+            return walk.call(ref, call.given, call.node)
     if tables.CHECK_WORDS.search(method or name.rpartition(".")[2]):
-        for value in made.given:
+        for value in call.given:
             walk.guards |= proven(value, *tables.EVERY_KIND, PREFIX)
     return NOTHING
 
 
-def _joined_path(made: JsCall) -> Flow:
+def _joined_path(call: JsCall) -> Flow:
     """`path.join(a, b)` and `path.resolve(a, b)`: an absolute part replaces those before it in `resolve`."""
-    is_resolved = made.name.endswith("resolve")
-    single = len(made.given) == 1
+    is_resolved = call.name.endswith("resolve")
+    single = len(call.given) == 1
     parts = []
-    for index, part in enumerate(made.given):
+    for index, part in enumerate(call.given):
         marks = part.all_marks()
         if not single:
             is_head = index == 0 or is_resolved

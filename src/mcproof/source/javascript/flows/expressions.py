@@ -30,8 +30,8 @@ def evaluate(walk: Walk, node: Node) -> Flow:
     walk.count()
     handler = _HANDLERS.get(node.type)
     if handler is not None:
-        found: Flow = handler(walk, node)
-        return found
+        flow: Flow = handler(walk, node)
+        return flow
     for child in children_of(node):
         evaluate(walk, child)
     return NOTHING
@@ -57,16 +57,16 @@ def concatenated(parts: list[Flow]) -> Flow:
     """The concatenation of texts."""
     shown = [part for part in parts if part.text != ""]
     text = ""
-    found = []
+    parts_marks = []
     for index, part in enumerate(shown):
         marks = part.all_marks()
         after = (shown[index + 1].text or "") if index + 1 < len(shown) else "/"
         is_host = _SCHEME.fullmatch(text) is not None and after[:1] != "."
         leads = not text or is_host or _BEFORE_STATEMENT.fullmatch(text) is not None
         for label, mark in marks.items():
-            found.append({label: mark._replace(head=mark.head and leads, whole=mark.whole and len(shown) == 1)})
+            parts_marks.append({label: mark._replace(head=mark.head and leads, whole=mark.whole and len(shown) == 1)})
         text = (text + (part.text if part.text is not None else HOLE))[:_LONGEST_TEXT]
-    return Flow(merged(found), text=text)
+    return Flow(merged(parts_marks), text=text)
 
 
 def _binary(walk: Walk, node: Node) -> Flow:
@@ -121,15 +121,15 @@ def _short_circuit(walk: Walk, left_node: Node, right_node: Node, operator: str)
     right = evaluate(walk, right_node)
     walk.guards = before | (walk.guards - passed)
     right_true, right_false = right.tests()
-    made = either(left, right)
-    made = made.with_marks(made.marks)
+    joined = either(left, right)
+    joined = joined.with_marks(joined.marks)
     if operator == "&&":
-        made.when_true, made.when_false = true | right_true, common_guards(false, right_false)
+        joined.when_true, joined.when_false = true | right_true, common_guards(false, right_false)
     else:
-        made.when_true, made.when_false = common_guards(true, right_true), false | right_false
+        joined.when_true, joined.when_false = common_guards(true, right_true), false | right_false
         if not _depends(left) and not left.fields:  # `!root || isInside(path)`: the operator turned the check off
-            made.when_true = right_true
-    return made
+            joined.when_true = right_true
+    return joined
 
 
 def _depends(value: Flow) -> bool:

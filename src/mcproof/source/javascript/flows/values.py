@@ -63,11 +63,11 @@ class Flow:
         return merged([self.marks, *(part.all_marks(depth + 1) for part in parts)])
 
     def with_marks(self, marks: Marks) -> Flow:
-        made = Flow(
+        copy = Flow(
             marks, text=self.text, name=self.name, function=self.function, fields=self.fields, elements=self.elements
         )
-        made.when_true, made.when_false = self.when_true, self.when_false
-        return made
+        copy.when_true, copy.when_false = self.when_true, self.when_false
+        return copy
 
     def tests(self) -> tuple[frozenset[Guard], frozenset[Guard]]:
         """What its truth and its falsehood prove; an empty text is harmless."""
@@ -81,9 +81,9 @@ NOTHING = Flow()
 
 def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = (), name: str = "") -> Flow:
     """A truth value that proves something."""
-    made = Flow(name=name)
-    made.when_true, made.when_false = frozenset(when_true), frozenset(when_false)
-    return made
+    flow = Flow(name=name)
+    flow.when_true, flow.when_false = frozenset(when_true), frozenset(when_false)
+    return flow
 
 
 def truth(value: Flow) -> bool | None:
@@ -102,7 +102,7 @@ def either(one: Flow, other: Flow) -> Flow:
     fields = {**(one.fields or {}), **(other.fields or {})} or None
     for key in (one.fields or {}).keys() & (other.fields or {}).keys():
         fields[key] = either((one.fields or {})[key], (other.fields or {})[key])  # type: ignore[index]
-    made = Flow(
+    joined = Flow(
         merged((one.marks, other.marks)),
         text=one.text if one.text == other.text else None,
         name=one.name or other.name,
@@ -110,9 +110,9 @@ def either(one: Flow, other: Flow) -> Flow:
         fields=fields,
         elements=one.elements if one.elements is not None else other.elements,
     )
-    made.when_true = _common(one.when_true, other.when_true, truth(one) is False, truth(other) is False)
-    made.when_false = _common(one.when_false, other.when_false, truth(one) is True, truth(other) is True)
-    return made
+    joined.when_true = _common(one.when_true, other.when_true, truth(one) is False, truth(other) is False)
+    joined.when_false = _common(one.when_false, other.when_false, truth(one) is True, truth(other) is True)
+    return joined
 
 
 def _common(
@@ -154,10 +154,10 @@ def proven(value: Flow, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a joined path, only that path is known."""
     if value.name == SCHEME:  # that it is one of the web says that the address is no path of a file
         kinds = (PATH,)
-    found: set[Guard] = set()
+    guards: set[Guard] = set()
     for label, mark in value.all_marks().items():
         own = kinds
         if mark.joined and (PATH in kinds or mark.resolved):
             own = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
-        found.update((label, kind) for kind in own)
-    return frozenset(found)
+        guards.update((label, kind) for kind in own)
+    return frozenset(guards)

@@ -84,9 +84,9 @@ class Declarations:
 
     def in_block(self, module: Module, block: Node) -> dict[str, Node]:
         """What a block declares, by name."""
-        known = self._blocks.get(block.id)
-        if known is None:
-            known = self._blocks[block.id] = {}
+        names = self._blocks.get(block.id)
+        if names is None:
+            names = self._blocks[block.id] = {}
             for statement in children_of(block):
                 inner = statement
                 if statement.type == "export_statement":
@@ -97,16 +97,16 @@ class Declarations:
                 for node in declared:
                     name = node.child_by_field_name("name")
                     if name is not None and name.type in ("identifier", "type_identifier"):
-                        known.setdefault(module.source.text(name), node)
-        return known
+                        names.setdefault(module.source.text(name), node)
+        return names
 
     def parameters(self, module: Module, function: Node) -> frozenset[str]:
         """The words in the parameters of a function, its names among them."""
-        known = self._parameters.get(function.id)
-        if known is None:
+        names = self._parameters.get(function.id)
+        if names is None:
             text = " ".join(module.source.text(parameter) for parameter in parameters_of(function))
-            known = self._parameters[function.id] = frozenset(_WORD.findall(text))
-        return known
+            names = self._parameters[function.id] = frozenset(_WORD.findall(text))
+        return names
 
     def method(self, name: str) -> FunctionRef | None:
         """The only method of the project with this name."""
@@ -120,8 +120,8 @@ class Declarations:
                     if node.type == "method_definition" and (key := node.child_by_field_name("name")) is not None:
                         ref = FunctionRef(module, node, {})
                         self._methods.setdefault(module.source.text(key), []).append(ref)
-        found = self._methods.get(name, [])
-        return found[0] if len(found) == 1 else None
+        methods = self._methods.get(name, [])
+        return methods[0] if len(methods) == 1 else None
 
 
 class Walk:
@@ -165,8 +165,6 @@ class Walk:
         if self.budget[0] < 0:
             raise WalkLimitError
 
-    # --- names
-
     def lookup(self, name: str, node: Node) -> Flow:
         """The value of a name at a node: a local one, or that of a declaration around the function."""
         if name in self.names:
@@ -187,8 +185,8 @@ class Walk:
         value = self.module.scope.variables.get(name) if name != "require" else None
         if value is None:
             return Flow(name=name)
-        found = from_value(value)
-        return self._imported(name) if found is NOTHING else found
+        flow = from_value(value)
+        return self._imported(name) if flow is NOTHING else flow
 
     def _imported(self, name: str) -> Flow:
         """The value of a constant of another module, such as `promisify(exec)`: what it is made of, as in this one."""
@@ -217,19 +215,19 @@ class Walk:
 
     def declared(self, node: Node) -> Flow:
         """The value of a declaration outside the function that is walked."""
-        known = self.declarations.steps
-        if node.id not in known:
-            known[node.id] = None
+        steps = self.declarations.steps
+        if node.id not in steps:
+            steps[node.id] = None
             if node.type in FUNCTION_NODES:
-                found = Flow(function=FunctionRef(self.module, node, {}))
+                flow = Flow(function=FunctionRef(self.module, node, {}))
             elif (value := node.child_by_field_name("value")) is not None:
                 around = Walk(self, self.declarations, FunctionRef(self.module, node, {}), {})
                 around.guards = frozenset()
-                found = evaluate(around, value)
+                flow = evaluate(around, value)
             else:
-                found = NOTHING
-            known[node.id] = found
-        return known[node.id] or NOTHING
+                flow = NOTHING
+            steps[node.id] = flow
+        return steps[node.id] or NOTHING
 
     def bind(self, pattern: Node | None, value: Flow) -> None:
         """Assign a value to a pattern."""
@@ -255,9 +253,9 @@ class Walk:
             holder = pattern.child_by_field_name("object")
             key = pattern.child_by_field_name("property")
             if holder is not None and key is not None and holder.type == "identifier":
-                known = self.names.get(self.text(holder), NOTHING)
+                before = self.names.get(self.text(holder), NOTHING)
                 self.names[self.text(holder)] = Flow(
-                    known.marks, name=known.name, fields={**(known.fields or {}), self.text(key): value}
+                    before.marks, name=before.name, fields={**(before.fields or {}), self.text(key): value}
                 )
 
     def _bind_members(self, pattern: Node, value: Flow) -> None:
@@ -289,8 +287,6 @@ class Walk:
         """What a module of the project exports."""
         exported = module.value()
         return from_value(exported) if isinstance(exported, JsObject) else NOTHING
-
-    # --- uses and calls
 
     def use(self, kind: str, value: Flow, node: Node, call: str) -> None:
         """Note that a value is used in a dangerous way, unless checks make that safe."""
@@ -339,14 +335,14 @@ class Walk:
             if way_out.is_optional:  # the operator chose the way without the check
                 self.guards |= way_out.guards
         result = reduce(either, [way_out.value for way_out in self.exits])
-        made = result.with_marks(result.marks)
-        made.when_true, made.when_false = _tests([(way_out.guards - before, way_out.value) for way_out in certain])
-        if made.fields:  # `{ ok: false, reason }` or `{ ok: true }`: what its members prove
+        flow = result.with_marks(result.marks)
+        flow.when_true, flow.when_false = _tests([(way_out.guards - before, way_out.value) for way_out in certain])
+        if flow.fields:  # `{ ok: false, reason }` or `{ ok: true }`: what its members prove
             ways = [(way_out.guards - before, way_out.value.fields or {}) for way_out in certain]
-            for key in [key for key, value in made.fields.items() if not value.all_marks()][:8]:
+            for key in [key for key, value in flow.fields.items() if not value.all_marks()][:8]:
                 tests = _tests([(guards, fields.get(key, NOTHING)) for guards, fields in ways])
-                made.fields = {**made.fields, key: proving(*tests)} if any(tests) else made.fields
-        return made
+                flow.fields = {**flow.fields, key: proving(*tests)} if any(tests) else flow.fields
+        return flow
 
     def leave(self, value: Flow) -> None:
         self.exits.append(Exit(value, self.guards, self.plain_conditions > 0))
@@ -390,12 +386,9 @@ def from_value(value: Any) -> Flow:
     if isinstance(value, str):
         return Flow(text=value[:2000])
     if isinstance(value, JsObject):
-        members = {key: resolved(one) for key, one in list(value.members.items())[:MOST_MEMBERS]}
-        return Flow(fields={key: from_value(one) for key, one in members.items() if isinstance(one, _CALLED)})
+        members = {key: resolved(member) for key, member in list(value.members.items())[:MOST_MEMBERS]}
+        return Flow(fields={key: from_value(member) for key, member in members.items() if isinstance(member, _CALLED)})
     return NOTHING
-
-
-# --- statements
 
 
 def walk_block(walk: Walk, statements: list[Node]) -> bool:
@@ -425,11 +418,11 @@ def _declare(walk: Walk, node: Node) -> bool:
     for declarator in children_of(node):
         value = declarator.child_by_field_name("value")
         if value is not None:
-            found = evaluate(walk, value)
-            if found.marks:
+            flow = evaluate(walk, value)
+            if flow.marks:
                 step = walk.step(declarator)
-                found = found.with_marks({label: mark.after(step) for label, mark in found.marks.items()})
-            walk.bind(declarator.child_by_field_name("name"), found)
+                flow = flow.with_marks({label: mark.after(step) for label, mark in flow.marks.items()})
+            walk.bind(declarator.child_by_field_name("name"), flow)
     return True
 
 
@@ -449,7 +442,7 @@ def _stop(walk: Walk, node: Node) -> bool:
 
 
 def _branches(walk: Walk, ways: list[tuple[frozenset[Guard], Any]], *, is_plain: bool) -> bool:
-    """Walk each of several ways, and join what holds after those that go on."""
+    """Walk each of several ways, and join the states after those that go on."""
     names, guards = walk.names, walk.guards
     after: list[tuple[dict[str, Flow], frozenset[Guard]]] = []
     walk.plain_conditions += is_plain
@@ -469,10 +462,10 @@ def _branches(walk: Walk, ways: list[tuple[frozenset[Guard], Any]], *, is_plain:
 
 
 def _joined(one: dict[str, Flow], other: dict[str, Flow]) -> dict[str, Flow]:
-    made = dict(one)
+    names = dict(one)
     for name, value in other.items():
-        made[name] = either(made[name], value) if name in made else value
-    return made
+        names[name] = either(names[name], value) if name in names else value
+    return names
 
 
 def _if(walk: Walk, node: Node) -> bool:

@@ -82,8 +82,8 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
         return _create(walk, base, given)
     if isinstance(base, Instance) and isinstance(inner := walk.engine.attribute(base, "__call__"), Function):
         return _project_call(walk, inner, func, given)
-    if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
-        return made
+    if isinstance(base, Method) and isinstance(base.of, Class) and (model := model_of(walk, base.of, name, given)):
+        return model
     dotted = dotted_name(base)
     # from here on, the call leaves the project: it may test its arguments, use them, or make something of them
     matched = tested_by_pattern(dotted, receiver, given.args)
@@ -98,9 +98,9 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if receiver is not None:  # a text, a path, a container or something made from a label: not an object of a library
         is_text = isinstance(receiver.base, str) or dotted_name(receiver.base) in tables.PATH_TYPES
         if not dotted or receiver.marks or receiver.elements is not None or is_text:
-            found = _method_of_value(walk, receiver, name, given, dotted)
-            if found is not None:
-                return found
+            result = _method_of_value(walk, receiver, name, given, dotted)
+            if result is not None:
+                return result
     if not dotted and any(argument.marks for argument in given.everything()):
         return _unknown_call(walk, name, receiver, given)
     return _external(walk, dotted, given)
@@ -134,9 +134,6 @@ def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
     return FlowCall(node, args, keywords, merged(rest))
 
 
-# --- the project
-
-
 def _call_any(walk: FunctionWalk, choice: Alternatives, given: FlowCall) -> FlowValue:
     """Call one of several: what one of them checks says nothing about the others."""
     before, ended = walk.state, walk.has_ended
@@ -167,8 +164,8 @@ def _project_call(walk: FunctionWalk, function: Function, receiver: FlowValue | 
     result, fields = walk.engine.call(walk, function, bound, given.node)
     target = given.node.func.value if isinstance(given.node.func, ast.Attribute) else None
     if fields and isinstance(target, ast.Name) and receiver is not None:
-        known = walk.lookup(target.id)
-        walk.state.names[target.id] = FlowValue(known.base, known.marks, fields={**(known.fields or {}), **fields})
+        before = walk.lookup(target.id)
+        walk.state.names[target.id] = FlowValue(before.base, before.marks, fields={**(before.fields or {}), **fields})
     return result
 
 
@@ -247,7 +244,7 @@ def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | Non
         if isinstance(argument.base, Function):
             return _project_call(walk, argument.base, None, inner)
         dotted = dotted_name(argument.base)
-        if any(dotted in known for known in (tables.SINKS, tables.RUNNERS, tables.SAFE_RESULTS)):
+        if any(dotted in table for table in (tables.SINKS, tables.RUNNERS, tables.SAFE_RESULTS)):
             note_uses(walk, dotted, dotted.rpartition(".")[2], None, inner)
             return _external(walk, dotted, inner)
     return either_of(given.args) if name in ("gather", "wait_for", "create_task", "ensure_future") else None
@@ -256,9 +253,6 @@ def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | Non
 def either_of(values: list[FlowValue]) -> FlowValue:
     """The value that is any of several."""
     return reduce(either, values) if values else NOTHING
-
-
-# --- libraries
 
 
 def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
@@ -286,9 +280,10 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     if name in tables.JOINS:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
-        kept = given.args[0].base.startswith("[^")
+        is_negated = given.args[0].base.startswith("[^")
         return FlowValue(
-            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(tables.ALL_KINDS if kept else ()))
+            UNKNOWN,
+            cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(tables.ALL_KINDS if is_negated else ())),
         )
     if name == "shlex.split":
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
@@ -328,9 +323,6 @@ def _unknown_call(walk: FunctionWalk, name: str, receiver: FlowValue | None, giv
     return NOTHING
 
 
-# --- methods of values
-
-
 def _method_of_value(
     walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCall, dotted: str
 ) -> FlowValue | None:
@@ -348,14 +340,14 @@ def _method_of_value(
     if name == "values" and (chosen := expressions.choice_of(receiver)) is not None:
         return FlowValue(list(chosen.options), receiver.marks)
     if name in ("get", "pop", "setdefault") and given.args:
-        found = expressions.item_of(walk, receiver, first, given.node)
-        return either(found, given.args[1]) if len(given.args) > 1 else found
+        item = expressions.item_of(walk, receiver, first, given.node)
+        return either(item, given.args[1]) if len(given.args) > 1 else item
     if name == "format" and (isinstance(receiver.base, str) or receiver.marks):
         filled = FlowValue(UNKNOWN, merged(argument.all_marks() for argument in given.everything()))
         return expressions.composed(walk, expressions.formatted_text(receiver, filled), given.node)
     if name == "join":
-        made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
-        return expressions.composed(walk, made, given.node)
+        text = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
+        return expressions.composed(walk, text, given.node)
     if name == "items":
         is_model = receiver.fields is not None or isinstance(receiver.base, Instance)
         keys = NOTHING if is_model else FlowValue(UNKNOWN, receiver.marks)
@@ -394,19 +386,19 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
     target = given.node.func.value if isinstance(given.node.func, ast.Attribute) else None
     if not isinstance(target, ast.Name) or name not in ("append", "extend", "insert", "add", "update"):
         return None
-    known = receiver.elements
+    elements = receiver.elements
     if name == "update":
         other = given.args[0] if given.args else NOTHING
         fields = {**(receiver.fields or {}), **(other.fields or {}), **given.keywords}
-        made = FlowValue(receiver.base, merged((receiver.marks, other.marks)), fields=fields)
-    elif known is None and not any(argument.all_marks() for argument in given.args):
+        changed_value = FlowValue(receiver.base, merged((receiver.marks, other.marks)), fields=fields)
+    elif elements is None and not any(argument.all_marks() for argument in given.args):
         return NOTHING
     elif name == "insert" and len(given.args) > 1:
-        made = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(known or [])])
+        changed_value = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(elements or [])])
     else:
         added = [given.args[0]] if name != "extend" else expressions.spread(given.args[0])
-        made = FlowValue(UNKNOWN, receiver.marks, elements=[*(known or []), *added][:MOST_ELEMENTS])
-    walk.state.names[target.id] = made
+        changed_value = FlowValue(UNKNOWN, receiver.marks, elements=[*(elements or []), *added][:MOST_ELEMENTS])
+    walk.state.names[target.id] = changed_value
     return NOTHING
 
 

@@ -116,8 +116,6 @@ class FlowEngine:
         if self.steps > self.limit:
             raise FlowLimitError
 
-    # --- what the interpreter knows
-
     def _asked(self, ask: Any) -> Any:
         """Ask the interpreter within a budget; `UNKNOWN` if that is exceeded."""
         self.run.budget.allow(INTERPRETER_STEPS)
@@ -128,8 +126,8 @@ class FlowEngine:
             return UNKNOWN
 
     def lookup(self, name: str, scope: Scope) -> Any:
-        found = self._asked(lambda: self.run.lookup(name, scope))
-        return External(f"builtins.{name}") if found is UNKNOWN and name in _BUILTINS else found
+        value = self._asked(lambda: self.run.lookup(name, scope))
+        return External(f"builtins.{name}") if value is UNKNOWN and name in _BUILTINS else value
 
     def imported(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> list[tuple[str, Any]]:
         """The names that an import inside a function binds."""
@@ -144,10 +142,10 @@ class FlowEngine:
     def instance_of(self, cls: Class) -> Any:
         """An instance of a class, with what `__init__` sets."""
         if id(cls) not in self._instances:
-            made = self.run.instances.get(id(cls))
-            if made is None:
-                made = self._asked(lambda: instantiate(self.run, cls, Call([], {})))
-            self._instances[id(cls)] = made if isinstance(made, Instance) else Instance(cls)
+            instance = self.run.instances.get(id(cls))
+            if instance is None:
+                instance = self._asked(lambda: instantiate(self.run, cls, Call([], {})))
+            self._instances[id(cls)] = instance if isinstance(instance, Instance) else Instance(cls)
         return self._instances[id(cls)]
 
     def type_of(self, node: ast.AST | None, scope: Scope) -> Any:
@@ -201,19 +199,18 @@ class FlowEngine:
             return None
         module = self._asked(lambda: self.run.module(places[0]))
         for value in list(module.scope.names.values()) if module is not None and module is not UNKNOWN else ():
-            if isinstance(value, Class) and isinstance(found := value.body.names.get(name), Function):
-                method = found.exposed()
+            if isinstance(value, Class) and isinstance(own_method := value.body.names.get(name), Function):
+                method = own_method.exposed()
                 return method if "staticmethod" in method.decorators else method.bound(self.instance_of(value))
         return None
 
-    # --- calls
-
-    def add_use(self, uses: list[FlowUse], made: FlowUse) -> None:
+    def add_use(self, uses: list[FlowUse], use: FlowUse) -> None:
         """Add a use to a list, once for each node, kind and label."""
         if len(uses) < MOST_USES and not any(
-            use.place.node is made.place.node and use.kind == made.kind and use.label == made.label for use in uses
+            earlier.place.node is use.place.node and earlier.kind == use.kind and earlier.label == use.label
+            for earlier in uses
         ):
-            uses.append(made)
+            uses.append(use)
 
     def prefix_check(self, guards: frozenset[Guard], use: FlowUse) -> CodePlace | None:
         """The comparison of the start of a path that this use relies on."""
@@ -259,10 +256,10 @@ class FlowEngine:
             fields = {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
         if depth < 3 and value.elements is not None:
             elements = [self._applied(part, bound, step, depth + 1) for part in value.elements]
-        made = FlowValue(value.base, marks, fields=fields, elements=elements, text=value.text, is_open=value.is_open)
-        made.when_true = _mapped_guards(value.when_true, bound)
-        made.when_false = _mapped_guards(value.when_false, bound)
-        return made
+        applied = FlowValue(value.base, marks, fields=fields, elements=elements, text=value.text, is_open=value.is_open)
+        applied.when_true = _mapped_guards(value.when_true, bound)
+        applied.when_false = _mapped_guards(value.when_false, bound)
+        return applied
 
     def summary(self, function: Function, bound: dict[str, FlowValue]) -> Summary:
         """What a function does with arguments of this shape."""
@@ -273,20 +270,20 @@ class FlowEngine:
             keys.append((name, key))
         # one walk for all calls with arguments of the same shape: their labels are put in afterwards
         place = id(function.node), tuple(keys)
-        known = self._summaries.get(place)
-        if known is not None:
-            return known
+        earlier = self._summaries.get(place)
+        if earlier is not None:
+            return earlier
         shapes = self._shapes.get(place[0], 0)
         if place in self._active or len(self._active) >= DEEPEST_CALL or shapes >= MOST_SHAPES:
             return _EMPTY
         self._shapes[place[0]] = shapes + 1
         self._active.append(place)
         try:
-            found = self._walk(function, names)
+            summary = self._walk(function, names)
         finally:
             self._active.remove(place)
-        self._summaries[place] = found
-        return found
+        self._summaries[place] = summary
+        return summary
 
     def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
         node = function.node

@@ -90,10 +90,10 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
         return tested
     if isinstance(value.base, Alternatives):
         parts = [walk.engine.attribute(option, name) for option in value.base.options]
-        found = choice_of(FlowValue(parts))
-        if found is not None and len(found.options) == len(parts):
-            found = found._replace(cases=value.base.cases)
-        return constant(found) if found is not None else NOTHING
+        part = choice_of(FlowValue(parts))
+        if part is not None and len(part.options) == len(parts):
+            part = part._replace(cases=value.base.cases)
+        return constant(part) if part is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
     if not value.marks and base is UNKNOWN and isinstance(value.base, Instance):  # an attribute that is only declared
         return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
@@ -141,8 +141,8 @@ def _subscript(walk: FunctionWalk, node: ast.Subscript) -> FlowValue:
 def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST) -> FlowValue:
     """`value[key]`."""
     if not isinstance(key.base, (str, int)) and (chosen := choice_of(value)) is not None:
-        known = value.base if isinstance(value.base, dict) else {}
-        named = [*known.items(), *((name, part.base) for name, part in (value.fields or {}).items())]
+        members = value.base if isinstance(value.base, dict) else {}
+        named = [*members.items(), *((name, part.base) for name, part in (value.fields or {}).items())]
         equal = [(option, EQUALS + name) for name, option in named if isinstance(name, str)]
         cases = (guards_on(key.marks, *(case for its, case in equal if its is option)) for option in chosen.options)
         return constant(chosen._replace(cases=tuple(cases)))
@@ -179,15 +179,15 @@ def choice_of(value: FlowValue) -> Alternatives | None:
 def element_of(many: FlowValue) -> FlowValue:
     """Any element of a value."""
     if many.elements:
-        found = reduce(either, many.elements)
-        return found.with_marks(merged((found.marks, many.marks))) if many.marks else found
+        element = reduce(either, many.elements)
+        return element.with_marks(merged((element.marks, many.marks))) if many.marks else element
     chosen = choice_of(many)
     return FlowValue(UNKNOWN if chosen is None else chosen, many.marks)
 
 
 def joined_text(parts: list[FlowValue]) -> FlowValue:
     """The concatenation of texts."""
-    found: list[Marks] = []
+    all_marks: list[Marks] = []
     text = ""
     shown = [part for part in parts if part.text != ""]
     for index, part in enumerate(shown):
@@ -198,7 +198,7 @@ def joined_text(parts: list[FlowValue]) -> FlowValue:
             leads = not text or is_host or _BEFORE_STATEMENT.fullmatch(text) is not None
             single = len(shown) == 1
             is_option = text.startswith("-")
-            found.append(
+            all_marks.append(
                 changed(
                     marks,
                     lambda mark, leads=leads, single=single, option=is_option: mark._replace(  # type: ignore[misc]
@@ -211,7 +211,7 @@ def joined_text(parts: list[FlowValue]) -> FlowValue:
         text = (text + (part.text if part.text is not None else HOLE))[:LONGEST_TEXT]
     if all(isinstance(part.base, str) for part in shown):
         return constant(text)
-    return FlowValue(UNKNOWN, merged(found), text=text or None)
+    return FlowValue(UNKNOWN, merged(all_marks), text=text or None)
 
 
 def composed(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
@@ -258,8 +258,8 @@ def formatted_text(template: FlowValue, value: FlowValue) -> FlowValue:
     text = template.text or ""
     leads = text.startswith(("%", "{"))
     marks = changed(value.all_marks(), lambda mark: mark._replace(whole=False, head=mark.head and leads))
-    known = re.sub(r"%\(?\w*\)?[sdr]|\{[^{}]*\}", HOLE, text[:LONGEST_TEXT])
-    return FlowValue(UNKNOWN, merged((template.marks, marks)), text=known)
+    pattern = re.sub(r"%\(?\w*\)?[sdr]|\{[^{}]*\}", HOLE, text[:LONGEST_TEXT])
+    return FlowValue(UNKNOWN, merged((template.marks, marks)), text=pattern)
 
 
 def spread(value: FlowValue) -> list[FlowValue]:
@@ -373,8 +373,8 @@ def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.Ge
     walk.state = outer
     marks = {label: mark for label, mark in value.all_marks().items() if label not in safe}
     base = value.base if isinstance(value.base, (Alternatives, Function, Instance)) else UNKNOWN
-    made = FlowValue(base, marks, is_open=bool(marks))
-    return with_tests(made, value.when_true, value.when_false)
+    result = FlowValue(base, marks, is_open=bool(marks))
+    return with_tests(result, value.when_true, value.when_false)
 
 
 def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:

@@ -81,9 +81,9 @@ def _asks_issuer(given: FlowCall) -> bool:
 
 
 def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[tables.Sink, ...]:
-    found = tables.SINKS.get(dotted)
-    if found is not None or receiver is None:
-        return found or ()
+    sinks = tables.SINKS.get(dotted)
+    if sinks is not None or receiver is None:
+        return sinks or ()
     if dotted_name(receiver.base) in tables.PATH_TYPES and name in tables.PATH_METHODS:
         return tables.PATH_METHODS[name]
     if name in tables.ANY_OBJECT:
@@ -203,9 +203,9 @@ _PRIVATE_ADDRESS = frozenset(("is_private", "is_loopback", "is_link_local", "is_
 
 def with_tests(value: FlowValue, when_true: frozenset[Guard], when_false: frozenset[Guard]) -> FlowValue:
     """A truth value that proves something."""
-    made = value.with_marks(value.marks)
-    made.when_true, made.when_false = when_true, when_false
-    return made
+    tested = value.with_marks(value.marks)
+    tested.when_true, tested.when_false = when_true, when_false
+    return tested
 
 
 def tests_of(value: FlowValue) -> tuple[frozenset[Guard], frozenset[Guard]]:
@@ -218,14 +218,14 @@ def tests_of(value: FlowValue) -> tuple[frozenset[Guard], frozenset[Guard]]:
 
 def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
-    found = _NO_GUARDS
+    guards = _NO_GUARDS
     for label, mark in value.all_marks().items():
         if ADDRESS in mark.clean:  # a known scheme makes a value an address, which leads to no file, but to any host
             kinds = (PATH, ARGUMENT, ADDRESS)
         elif mark.joined and (PATH in kinds or mark.resolved):
             kinds = (BELOW, *(kind for kind in kinds if kind not in (PATH, ANY_USE)))
-        found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
-    return found
+        guards |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
+    return guards
 
 
 def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValue:
@@ -374,7 +374,7 @@ def tested_by_attribute(value: FlowValue, name: str) -> FlowValue | None:
 
 def assumed_check(values: list[FlowValue]) -> frozenset[Guard]:
     """What a function proves that the source does not show, but whose name suggests a check: it is assumed to work."""
-    found: frozenset[Guard] = _NO_GUARDS
+    guards: frozenset[Guard] = _NO_GUARDS
     for value in values:
-        found |= proven(value, *tables.ALL_KINDS)
-    return found
+        guards |= proven(value, *tables.ALL_KINDS)
+    return guards

@@ -116,12 +116,12 @@ MOST_SECRETS = 20
 
 def source_secrets(trees: Sequence[SourceTree]) -> list[SourceSecret]:
     """Return the secrets in some source, without placeholders, docstrings, tests and examples."""
-    found: list[SourceSecret] = []
+    secrets: list[SourceSecret] = []
     for tree in trees:
-        found += _in_tree(tree)
-        if len(found) >= MOST_SECRETS:
-            return found[:MOST_SECRETS]
-    return found
+        secrets += _in_tree(tree)
+        if len(secrets) >= MOST_SECRETS:
+            return secrets[:MOST_SECRETS]
+    return secrets
 
 
 def _in_tree(tree: SourceTree) -> Iterator[SourceSecret]:

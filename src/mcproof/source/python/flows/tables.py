@@ -168,7 +168,6 @@ _REQUESTS = ("request", "stream", "build_request")
 _DATABASES = ("sqlite3", "aiosqlite", "duckdb", "psycopg2", "psycopg", "pymysql", "MySQLdb", "mysql.connector")
 
 SINKS: dict[str, tuple[Sink, ...]] = {
-    # commands
     **dict.fromkeys(
         word_set(
             "os.system os.popen subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell "
@@ -179,7 +178,6 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         ),
         (_COMMAND,),
     ),
-    # code
     **dict.fromkeys(
         word_set(
             "builtins.eval builtins.exec builtins.compile code.InteractiveInterpreter().runcode pandas.eval "
@@ -191,6 +189,7 @@ SINKS: dict[str, tuple[Sink, ...]] = {
     **{f"sympy.{name}": (_EXPRESSION,) for name in _PARSING_FUNCTIONS},
     **dict.fromkeys(("sympy.parsing.sympy_parser.parse_expr", "sympy.core.sympify.sympify"), (_EXPRESSION,)),
     **{f"{frame}.{name}": (Sink(EVAL, 0, ("expr",)),) for frame in _FRAMES for name in ("eval", "query")},
+    # These formats name the classes and functions that reading them calls.
     **dict.fromkeys(
         word_set(
             "pickle.loads pickle.load cPickle.loads dill.loads dill.load cloudpickle.loads joblib.load "
@@ -221,7 +220,6 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         (Sink(EVAL, 0, ("source", "text", "template_string")),),
     ),
     "IPython.core.interactiveshell.InteractiveShell().run_cell": (_CODE,),
-    # SQL
     **dict.fromkeys(
         (
             *(f"{client}.{last}" for client in ("duckdb", "duckdb.connect()") for last in ("sql", "query", "execute")),
@@ -235,7 +233,6 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         ),
         (_QUERY,),
     ),
-    # paths
     **dict.fromkeys(
         word_set(
             "builtins.open io.open codecs.open aiofiles.open anyio.open_file gzip.open bz2.open lzma.open "
@@ -273,7 +270,6 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         word_set("git.Repo().index.add git.Repo().index.remove git.Repo().index.move git.Repo().index.checkout"),
         (Sink(PATH, 0, ("items", "paths")),),
     ),
-    # addresses
     **{f"{client}.{verb}": (_ADDRESS,) for client in _HTTP_CLIENTS for verb in _VERBS},
     **{f"{client}.{name}": (_SECOND_ADDRESS,) for client in _HTTP_CLIENTS for name in _REQUESTS},
     "aiohttp.ClientSession().ws_connect": (_ADDRESS,),
@@ -288,7 +284,6 @@ SINKS: dict[str, tuple[Sink, ...]] = {
         ),
         (_ADDRESS,),
     ),
-    # attributes
     **dict.fromkeys(("builtins.getattr", "builtins.setattr", "builtins.delattr"), (Sink(ATTRIBUTE, 1, ("name",)),)),
     "operator.attrgetter": (Sink(ATTRIBUTE, 0),),
 }

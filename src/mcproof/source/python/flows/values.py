@@ -82,26 +82,26 @@ class FlowValue:
 
     def with_marks(self, marks: Marks) -> FlowValue:
         """The same value with other marks of its own."""
-        made = FlowValue(
+        copy = FlowValue(
             self.base, marks, fields=self.fields, elements=self.elements, text=self.text, is_open=self.is_open
         )
-        made.when_true, made.when_false = self.when_true, self.when_false
-        return made
+        copy.when_true, copy.when_false = self.when_true, self.when_false
+        return copy
 
     def all_marks(self) -> Marks:
         """Its marks and those of its parts."""
         if self.fields is None and self.elements is None:
             return self.marks
-        found = dict(self.marks)
+        marks = dict(self.marks)
         waiting: list[FlowValue] = [*(self.fields or {}).values(), *(self.elements or ())]
         seen = 0
         while waiting and seen < MOST_FIELDS:
             part = waiting.pop()
             seen += 1
             for label, mark in part.marks.items():
-                found.setdefault(label, mark)
+                marks.setdefault(label, mark)
             waiting += [*(part.fields or {}).values(), *(part.elements or ())]
-        return found
+        return marks
 
     def collapsed(self, label: Label | None = None) -> FlowValue:
         """The value without its parts; with their marks, or with one mark for all of them."""
@@ -114,9 +114,9 @@ class FlowValue:
 
     def opened(self) -> FlowValue:
         """The value as any number of elements."""
-        made = self.with_marks(self.marks)
-        made.is_open = True
-        return made
+        copy = self.with_marks(self.marks)
+        copy.is_open = True
+        return copy
 
 
 def _text_of(base: Any) -> str | None:
@@ -155,7 +155,7 @@ def either(one: FlowValue, other: FlowValue, depth: int = 0) -> FlowValue:
     text = one.text if one.text == other.text else (one.text or other.text if one.marks or other.marks else None)
     if isinstance(base, str) and one.base != other.base:
         base = UNKNOWN
-    made = FlowValue(
+    joined = FlowValue(
         base,
         merged((one.marks, other.marks)),
         fields=fields,
@@ -163,8 +163,8 @@ def either(one: FlowValue, other: FlowValue, depth: int = 0) -> FlowValue:
         text=text,
         is_open=one.is_open or other.is_open,
     )
-    made.when_true, made.when_false = one.when_true & other.when_true, one.when_false & other.when_false
-    return made
+    joined.when_true, joined.when_false = one.when_true & other.when_true, one.when_false & other.when_false
+    return joined
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -229,8 +229,8 @@ def joined(states: list[FlowState], *, keeps_guards: bool = False) -> FlowState 
     for state in rest:
         guards = guards | state.guards if keeps_guards else common_guards(guards, state.guards)
         for name, value in state.names.items():
-            known = names.get(name)
-            names[name] = value if known is None else either(known, value)
+            earlier = names.get(name)
+            names[name] = value if earlier is None else either(earlier, value)
     return FlowState(names, guards)
 
 
@@ -263,15 +263,15 @@ def symbolic(value: FlowValue, label: Label) -> tuple[FlowValue, Any]:
     if value.elements is not None and len(label) < LONGEST_LABEL:
         elements = []
         for index, part in enumerate(value.elements):
-            made, its = symbolic(part, (*label, str(index)))
-            elements.append(made)
+            inner, its = symbolic(part, (*label, str(index)))
+            elements.append(inner)
             keys.append(its)
     if fields is None and elements is None and not marks:
         marks = {label: LabelMark()}
     text = _QUERY_TEXT if value.text is not None and QUERY.search(value.text) else None
     keys.append(text)
-    made = FlowValue(value.base, marks, fields=fields, elements=elements, text=text, is_open=value.is_open)
-    return made, tuple(keys)
+    inner = FlowValue(value.base, marks, fields=fields, elements=elements, text=text, is_open=value.is_open)
+    return inner, tuple(keys)
 
 
 def _base_key(base: Any) -> Any:

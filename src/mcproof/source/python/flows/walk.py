@@ -83,9 +83,9 @@ class FunctionWalk:
 
     def lookup(self, name: str) -> FlowValue:
         """The value of a name."""
-        found = self.state.names.get(name)
-        if found is not None:
-            return found
+        local = self.state.names.get(name)
+        if local is not None:
+            return local
         if name in self.borrowed:
             return self.borrowed[name]
         if name in self.outer:
@@ -172,14 +172,14 @@ class FunctionWalk:
             key = target.slice.value
         else:
             key = ""
-        known = self.lookup(holder.id)
-        if key and len(known.fields or ()) < MOST_FIELDS:
-            fields = {**(known.fields or {}), key: value}
+        before = self.lookup(holder.id)
+        if key and len(before.fields or ()) < MOST_FIELDS:
+            fields = {**(before.fields or {}), key: value}
             self.state.names[holder.id] = FlowValue(
-                known.base, known.marks, fields=fields, elements=known.elements, text=known.text
+                before.base, before.marks, fields=fields, elements=before.elements, text=before.text
             )
         elif value.all_marks():
-            self.state.names[holder.id] = known.with_marks({**known.marks, **value.all_marks()})
+            self.state.names[holder.id] = before.with_marks({**before.marks, **value.all_marks()})
 
 
 def is_abstract(node: ast.AST) -> bool:
@@ -406,8 +406,8 @@ def _matched(walk: FunctionWalk, subject: FlowValue, pattern: ast.pattern) -> fr
     if isinstance(pattern, ast.MatchValue):
         return compared(subject, ast.Eq(), evaluate(walk, pattern.value)).when_true
     if isinstance(pattern, ast.MatchOr):
-        found = [_matched(walk, subject, alternative) for alternative in pattern.patterns]
-        return frozenset.intersection(*found) if found else frozenset()
+        alternatives = [_matched(walk, subject, alternative) for alternative in pattern.patterns]
+        return frozenset.intersection(*alternatives) if alternatives else frozenset()
     return frozenset()
 
 
@@ -472,15 +472,15 @@ def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]],
             true.append(guards | value.when_true)
         if truth is not True:
             false.append(guards | value.when_false)
-    made = with_tests(
+    tested = with_tests(
         result,
         reduce(common_guards, true) if true else frozenset(),
         reduce(common_guards, false) if false else frozenset(),
     )
     if depth == 0 and result.elements and all(value.elements for value, _ in values):
         lists = [(value.elements or [], guards) for value, guards in values]
-        made.elements = [
+        tested.elements = [
             _tested(part, [(parts[index], guards) for parts, guards in lists if index < len(parts)], 1)
             for index, part in enumerate(result.elements[:4])
         ] + result.elements[4:]
-    return made
+    return tested
