@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,43 @@ def test_hardened_tools_pass(folder: Path) -> None:
     document = fuzzed(folder, "read_safely", "count_safely", "echo_safely", code=0)
     assert document["outcomes"]["injection"] == 0
     assert document["failures"] == document["findings"] == []
+
+
+def test_a_path_that_is_split_over_two_arguments_is_attacked_as_a_whole(folder: Path) -> None:
+    """The vault is learned from the refusal, and no single argument leads out of the folder."""
+    document = fuzzed(folder, "read_note", code=1)
+    (failure,) = [failure for failure in document["failures"] if failure["outcome"] == "injection"]
+    assert failure["arguments"]["vault"] == "main"
+    assert failure["arguments"]["filename"].startswith("<marker name>")
+    assert failure["arguments"]["folder"].endswith("/..<marker folder>")
+    assert failure["what"].startswith("path traversal through `folder`: returns a file outside its folders")
+    assert document["paths"] == {"read_note": {"folder": True, "filename": False}}
+    assert document["conclusion"]["because"].endswith("1 of 2 path parameters not reached")
+    assert "still failing: injection: " in mcproof("replay", failure["id"]).output
+
+
+def test_an_attack_keeps_the_ending_that_a_description_names(folder: Path) -> None:
+    (failure, *_) = fuzzed(folder, "read_manual", code=1)["failures"]
+    assert failure["arguments"]["path"].endswith("<marker>.rst")
+
+
+def test_paths_are_not_clean_if_the_valid_call_is_refused(folder: Path) -> None:
+    document = fuzzed(folder, "read_note_safely", code=0)
+    assert document["paths"] == {"read_note_safely": {"folder": False, "filename": False}}
+    assert document["outcomes"]["not_reached"] > 0
+    assert document["outcomes"]["clean"] == 2, "the cases that are not hostile"
+    conclusion = document["conclusion"]
+    assert (conclusion["outcome"], conclusion["judged"]) == ("inconclusive", 0)
+    assert conclusion["because"].endswith("2 of 2 path parameters not reached")
+    (why,) = [entry["why"] for entry in document["not_tested"] if entry["what"].startswith("paths in `folder`")]
+    assert why.startswith('not reached, as {"vault": "main", ')
+    printed = mcproof("fuzz", "--security", "--cases", "2", *hostile_server(folder, "read_note_safely")).output
+    assert re.search(r"(?m)^  not reached +\d+", printed)
+    assert "\ninconclusive: " in printed
+    (folder / "a.md").write_text("a note\n", encoding="utf-8")
+    valid = 'read_note_safely={"vault": "main", "folder": ".", "filename": "a"}'
+    words = ("fuzz", "--security", "--cases", "2", "--args", valid, *hostile_server(folder, "read_note_safely"))
+    assert mcproof(*words).output.splitlines()[-1] == "✓ passed: no errors in behaviour; 1 tool called"
 
 
 def test_nothing_hostile_is_sent_without_the_option(folder: Path) -> None:
@@ -146,10 +184,12 @@ def test_prove_reports_each_family(folder: Path) -> None:
 
 
 def test_prove_passes_hardened_tools(folder: Path) -> None:
-    words = ("prove", "--security", "--checks", "unknown_tool", *hostile_server(folder, "read_safely"))
-    done = mcproof(*words)
+    words = ("prove", "--security", "--checks", "unknown_tool")
+    done = mcproof(*words, "--args", '{"path": "a"}', *hostile_server(folder, "read_safely"))
     assert done.code == 0, done.output
     assert "; hostile arguments for 1 tool: no effect\n" in done.output
+    refused = mcproof(*words, *hostile_server(folder, "read_safely"))
+    assert "; hostile arguments not judged in 1 tool\n" in refused.output
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif", "junit", "tap"])

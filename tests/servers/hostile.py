@@ -121,6 +121,32 @@ def read_several(files: list[dict[str, str]]) -> str:
     return "\n".join(read(os.path.join(FOLDER, each["path"])) for each in files)
 
 
+def note(vault: str, folder: str, filename: str) -> str:
+    if vault != "main":
+        raise ValueError(f"Unknown vault: {vault}. Available vaults: main")
+    if "/" in filename or os.path.isabs(folder):
+        raise ValueError("`filename` must be a name, and `folder` relative")
+    return os.path.join(FOLDER, folder, filename if filename.endswith(".md") else f"{filename}.md")
+
+
+@tool(vault=TEXT, folder=TEXT, filename=TEXT)
+def read_note(vault: str, folder: str, filename: str) -> str:
+    """Tests each argument, and not the path that they are joined to."""
+    return read(note(vault, folder, filename))
+
+
+@tool(vault=TEXT, folder=TEXT, filename=TEXT)
+def read_note_safely(vault: str, folder: str, filename: str) -> str:
+    return read_safely(os.path.relpath(note(vault, folder, filename), FOLDER))
+
+
+@tool(path={"type": "string", "description": "A path that ends with `.rst`."})
+def read_manual(path: str) -> str:
+    if not path.endswith(".rst"):
+        raise ValueError("not a manual")
+    return read(os.path.join(FOLDER, path))
+
+
 @tool(path=TEXT)
 def read_safely(path: str) -> str:
     full, folder = os.path.realpath(os.path.join(FOLDER, path)), os.path.realpath(FOLDER)

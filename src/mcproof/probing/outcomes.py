@@ -149,7 +149,7 @@ class Failure(NamedTuple):
     """The response as received, truncated, or why there is none."""
 
 
-@record("seed", "cases", "outcomes", "tools", "reached", "called", "failures")
+@record("seed", "cases", "outcomes", "tools", "reached", "called", "paths", "failures")
 class Fuzzing(NamedTuple):
     """The result of fuzzing."""
 
@@ -167,6 +167,15 @@ class Fuzzing(NamedTuple):
     """The tools of which a valid call was accepted: their logic was reached."""
     called: Annotated[list[str], member(presence="newer")] = []  # noqa: RUF012 (never mutated)
     """The tools that were called, also those whose calls had no response in time."""
+    paths: Annotated[dict[str, dict[str, bool]], member(presence="newer")] = {}  # noqa: RUF012 (never mutated)
+    """With `--security`: the parameters that name files or folders, by tool, and whether attacks on each reached the
+    logic behind it: the valid call works, or an attack had an effect."""
+
+    @property
+    def unreached_paths(self) -> tuple[int, int]:
+        """How many parameters that are paths were not reached, and how many there are."""
+        reached = [is_reached for parameters in self.paths.values() for is_reached in parameters.values()]
+        return reached.count(False), len(reached)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -200,7 +200,7 @@ def outcome_word(outcome: str) -> str:
 
 def outcome_tone(outcome: str) -> str:
     """Return the tone of the outcome of a case."""
-    return {"clean": "good", "accepted": "fair"}.get(outcome, "bad")
+    return {"clean": "good", "accepted": "fair", "not_reached": "fair"}.get(outcome, "bad")
 
 
 def static_sentence(count: int) -> str:

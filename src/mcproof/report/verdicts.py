@@ -263,7 +263,10 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     """The verdict of a run that calls the server; a server that was not tested has not passed."""
     called, total = len(result.called_tools), result.counts.get("tools", 0)
     hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
-    tools = f"{called_sentence(called, total)}{_untested_promises(result)}{hidden}"
+    fuzzing = result.payload.fuzzing if result.payload.kind == "fuzz" else None
+    unreached, paths = (0, 0) if fuzzing is None else fuzzing.unreached_paths
+    also = f", {unreached:,} of {plural(paths, 'path parameter')} not reached" if unreached else ""
+    tools = f"{called_sentence(called, total)}{_untested_promises(result)}{also}{hidden}"
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed and gate.gate != "tested"]
     counts = GatedCounts.of([result], result.payload.kind)
     if result.failing:
@@ -278,12 +281,14 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     # Probes of the server as a whole prove nothing about its tools.
     if total and not called:
         return GateVerdict(INCONCLUSIVE, f"{tools}: only the server as a whole was tested", "fair")
+    if 2 * unreached > paths:
+        return GateVerdict(INCONCLUSIVE, f"{counts.kept}; {tools}", "fair")
     if result.fail_on == "never":
         return GateVerdict(REPORTED, f"{counts.kept}; {tools}", "fair" if result.findings else "none")
     if accepted := _accepted_violations(result):
         what = plural(accepted, "lenient response")
         return GateVerdict(PASSED, f"no errors; {what}: not gated; --strict fails on them ({tools})", "fair")
-    return GateVerdict(PASSED, f"{counts.kept}; {tools}", "good")
+    return GateVerdict(PASSED, f"{counts.kept}; {tools}", "fair" if unreached else "good")
 
 
 def _untested_promises(result: TargetResult) -> str:

@@ -218,10 +218,10 @@ def _probe(
     explores = isinstance(request, ProveRequest)
     probing = calls._replace(seconds=request.max_seconds, processes=request.processes or usual)
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
-    called, probes, matrix, working = prove(target.catalog, server, plan, progress)
+    called, probes, matrix, working, furthest = prove(target.catalog, server, plan, progress)
     if request.security:
         # Last, as a server that is attacked may not recover, and its promises were to be judged first.
-        attacking = calls._replace(arguments={**working, **calls.arguments}, seconds=time.left)
+        attacking = calls._replace(arguments={**furthest, **working, **calls.arguments}, seconds=time.left)
         attacks = attack(server, attacking, progress)
         called = called.with_more(attacks.called(target.catalog))
         probes = [*probes, *attacks.probe_results()]
@@ -245,7 +245,7 @@ def _fuzz(
     processes = request.processes or _usual_processes(calls, server)
     left = time.left
     trying = calls._replace(seconds=None if left is None else left * _TRYING, processes=processes)
-    calls = calls._replace(arguments=working_arguments(target.catalog, server, trying, progress))
+    calls = calls._replace(arguments=working_arguments(target.catalog, server, trying, progress, or_furthest=True))
     attacks = None
     if request.security:
         attacks = attack(server, calls._replace(seconds=time.left), progress)
@@ -265,8 +265,17 @@ def _fuzz(
     permitted = {permission.tool.name for permission in calls.permissions if permission.is_granted}
     called_names = server.session.memory.called & permitted
     total = sum(cases.values()) + (0 if attacks is None else sum(attacks.calls().values()))
-    payload = FuzzPayload(Fuzzing(request.seed, total, outcomes, failures, tools, reached, sorted(called_names)))
-    return Shown(called, _gates(total, called.incomplete, cases), lambda _: payload)
+    fuzzing = Fuzzing(
+        seed=request.seed,
+        cases=total,
+        outcomes=outcomes,
+        failures=failures,
+        tools=tools,
+        reached=reached,
+        called=sorted(called_names),
+        paths={} if attacks is None else {name: paths for name, paths in attacks.paths().items() if paths},
+    )
+    return Shown(called, _gates(total, called.incomplete, cases), lambda _: FuzzPayload(fuzzing))
 
 
 def _write_template(file: str, calls: CallPlan, listen: Listener) -> None:

@@ -43,11 +43,12 @@ HOSTILE_PROBES = (
 )
 """The families of hostile arguments, in the order in which they are sent with `--security`."""
 
-CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
+CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection", "not_reached"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
 """The outcomes that fuzzing always counts; a leak is counted instead of `clean`, and beside any other outcome."""
-ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
-"""Those and the one that only hostile calls have, which are sent with `--security`."""
+ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection", "not_reached")
+"""Those and the ones that only hostile calls have, which are sent with `--security`: an effect, and none where the
+valid call is refused, too."""
 
 ERROR_AS_SUCCESS = "error-as-success"
 """The kind of flaw of a result that reports an error without `isError`."""

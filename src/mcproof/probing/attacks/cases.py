@@ -131,16 +131,17 @@ TABLES: dict[AttackFamily, tuple[Attack, ...]] = {
 """The attacks that are the same for every argument."""
 
 
-def path_attacks(extension: str, valid_folder: str, folders: int, depth: int) -> list[Attack]:
+def path_attacks(endings: list[str], valid_folder: str, folders: int, depth: int) -> list[Attack]:
     """The paths out of any folder, with chains of `depth` times `..`.
 
-    They name a file with an extension. Some start at the folder of the valid value, or at one of the server's folders.
+    They name a file with the first of the endings. Some start at the folder of the valid value, or at one of the
+    server's folders.
     """
 
     def up(step: str, last: str) -> str:
         return step * (depth - 1) + last
 
-    chain = up("../", "..")
+    chain, extension = up("../", ".."), endings[0]
     file = f"<marker>{extension}"
     rows = [
         ("as an absolute path", file, False),
@@ -161,8 +162,11 @@ def path_attacks(extension: str, valid_folder: str, folders: int, depth: int) ->
     ]
     if valid_folder:
         rows.append(("with a chain of `../` after the folder of a valid value", f"{valid_folder}/{chain}{file}", False))
-    if not extension:
-        rows += [(f"with a chain of `../` to a `{end}` file", f"{chain}{file}{end}", True) for end in (".txt", ".md")]
+    for end in endings[1:]:
+        rows += [
+            (f"with a chain of `../` to a `{end}` file", f"{chain}{file}{end}", True),
+            (f"as an absolute path of a `{end}` file", f"{file}{end}", True),
+        ]
     for number in range(1, folders + 1):
         rows += [
             ("with a chain of `../` after a folder of the server", f"<folder {number}>/{chain}{file}", True),
@@ -187,6 +191,16 @@ _FILE_WORDS = frozenset(
     | {"markdown", "note", "notes", "page", "pages", "path", "paths", "project", "report", "resource", "root"}
     | {"script", "source", "template", "templates", "uri", "url", "workspace"}
 )
+_PATH_WORDS = frozenset(
+    {"dir", "directories", "directory", "file", "filename", "filenames", "filepath", "files", "folder", "folders"}
+    | {"path", "paths", "subfolder"}
+)
+"""The words of a name that promise a path."""
+_NAME_WORDS = _FILE_WORDS | {"id", "key", "name", "slug", "title"}
+"""The words of a name whose value may be joined to a folder."""
+_ENDING = re.compile(r"\.(?:md|txt|json|ya?ml|csv|html?|xml|log|rst|toml|ini|sql|py|js|ts)\b")
+MOST_PAIRS = 4
+"""How many pairs of a folder and a name are attacked together."""
 _URL_WORDS = frozenset(
     {"address", "api", "callback", "domain", "endpoint", "feed", "host", "hostname", "href", "hook", "image", "link"}
     | {"origin", "page", "proxy", "server", "site", "source", "target", "uri", "url", "urls", "web", "webhook"}
@@ -209,6 +223,24 @@ class StringArgument(NamedTuple):
     about: str
     """Its description."""
     formats: tuple[str, ...]
+
+    @property
+    def names_path(self) -> bool:
+        """Whether its name says that it is a path, or a part of one."""
+        return bool(_PATH_WORDS & self.name_words)
+
+    @property
+    def name_words(self) -> set[str]:
+        """The words of its own name."""
+        return set(words_of(next((token for token in reversed(self.path) if isinstance(token, str)), "")))
+
+    @property
+    def endings(self) -> list[str]:
+        """How a path may have to end: like the valid value, else with nothing or what its description names."""
+        extension = os.path.splitext(os.path.basename(self.value))[1]
+        if _EXTENSION.fullmatch(extension):
+            return [extension]
+        return list(dict.fromkeys(["", *_ENDING.findall(self.about[:1_000])[:2], ".txt", ".md"]))
 
     @property
     def schema_pointer(self) -> str:
@@ -272,6 +304,7 @@ class ToolAttacks:
                 distinct = {case.text: case for case in allowed if case is not None}
                 if distinct:
                     yield list(distinct.values())
+        yield from self._pairs()
         yield from ([case] for case in self._nested())
 
     def _argument(self, point: MutationPoint) -> StringArgument:
@@ -300,12 +333,37 @@ class ToolAttacks:
             return []
         return [(attack,) for attack in TABLES[family]]
 
+    def _pairs(self) -> Iterator[list[HostileCase]]:
+        """Paths that are split over two arguments: a folder outside, and the name of a file in it."""
+        points = [point for point in self._strings[:MOST_ARGUMENTS] if len(point.path) == 1]
+        arguments = {point.path: self._argument(point) for point in points}
+        pairs = [
+            (point, arguments[point.path], file)
+            for point in points
+            for file in arguments.values()
+            if file.path != point.path and arguments[point.path].names_path and file.name_words & _NAME_WORDS
+        ]
+        for point, folder, file in pairs[:MOST_PAIRS]:
+            cases = []
+            for ending in file.endings:
+                both = point._replace(arguments=with_value(point.arguments, file.path, f"<marker name>{ending}"))
+                inside = f"to a folder, and `{file.label}` in it"
+                tables = [
+                    [
+                        Attack("path_traversal", f"with a chain of `../` {inside}", f"{chain}<marker folder>"),
+                        Attack("path_traversal", f"as an absolute path {inside}", "<marker folder>"),
+                        Attack("path_traversal", f"after a valid value {inside}", f"<value>/{chain}<marker folder>"),
+                    ]
+                    for chain in ("../" * (depth - 1) + ".." for depth in CHAIN_LENGTHS)
+                ]
+                cases += [self._first_allowed(rows, folder, both) for rows in zip(*tables, strict=True)]
+            if group := [case for case in cases if case is not None]:
+                yield group
+
     def _paths(self, argument: StringArgument) -> list[tuple[Attack, ...]]:
-        folder, name = os.path.split(argument.value)
-        extension = os.path.splitext(name)[1]
-        extension = extension if _EXTENSION.fullmatch(extension) else ""
-        is_likely = bool(argument.words & _FILE_WORDS) or "/" in argument.value or bool(extension)
-        tables = [path_attacks(extension, folder, self._folders, depth) for depth in CHAIN_LENGTHS]
+        folder, endings = os.path.dirname(argument.value), argument.endings
+        is_likely = bool(argument.words & _FILE_WORDS) or "/" in argument.value or bool(endings[0])
+        tables = [path_attacks(endings, folder, self._folders, depth) for depth in CHAIN_LENGTHS]
         # Each group has one attack with every length of the chain, the longest first.
         return [rows for rows in zip(*tables, strict=True) if is_likely or not rows[0].is_thorough]
 
@@ -337,6 +395,11 @@ class ToolAttacks:
                 argument = self._argument(point)
                 yield HostileCase("hostile_text", argument, arguments, point.arguments, f"{point.label} nested deeply")
                 return
+
+
+def path_parameters(tool: Tool) -> list[str]:
+    """The parameters of a tool whose names promise a path."""
+    return [name for name in tool.parameters if _PATH_WORDS.intersection(words_of(name))]
 
 
 def _is_sql(argument: StringArgument) -> bool:

@@ -9,6 +9,7 @@ from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
+from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.probes import (
     FAILURE_OF,
     SERVER_LOST,
@@ -19,6 +20,7 @@ from mcproof.core.observations.probes import (
     ResponseFlaw,
     as_json,
 )
+from mcproof.core.observations.responses import OutputContract, error_text
 from mcproof.probing.attacks.cases import (
     FAMILIES,
     FAMILY_NAMES,
@@ -27,6 +29,7 @@ from mcproof.probing.attacks.cases import (
     HostileCase,
     ToolAttacks,
     folders_of,
+    path_parameters,
 )
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
@@ -35,7 +38,7 @@ from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.outcomes import Failure, ProbeResult
 from mcproof.probing.probes.blame import Sender
 from mcproof.probing.probes.failures import StoredFailure
-from mcproof.probing.probes.responses import HOW_TO_ANSWER, signature
+from mcproof.probing.probes.responses import HOW_TO_ANSWER, found_nothing, seen_response, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -101,6 +104,14 @@ class ToolAttacker:
         self.failures: list[HostileFailure] = []
         self.stopped = ""
         """Why not all calls were sent; empty if they were."""
+        self.paths: dict[str, bool] = dict.fromkeys(path_parameters(tool), False)
+        """The parameters that are paths, and whether an attack on each is known to have reached what reads files."""
+        self._tried_paths: set[str] = set()
+        self._unreached = 0
+        """How many calls without an effect show nothing, because the valid call is refused."""
+        self._refusal = ""
+        """The words with which the valid call is refused, or says that there is nothing; empty if it works."""
+        self._is_refused = False
         self._given = given
         self._traps = traps
         self._folders = folders
@@ -130,6 +141,8 @@ class ToolAttacker:
         if group is not None:
             await self._send_group(group, sender, is_late)
         self._is_done = group is None and not self.stopped
+        if self._is_done:  # the schema allows no path for the others
+            self.paths = {name: is_reached for name, is_reached in self.paths.items() if name in self._tried_paths}
         return group is not None and not self.stopped
 
     def settle(self, sender: Sender) -> None:
@@ -142,14 +155,22 @@ class ToolAttacker:
 
     async def _valid_call(self, sender: Sender) -> dict[str, Any] | None:
         """The arguments of a valid call: those that are known to work, or else the smallest."""
-        if self._given is not None:
-            return self._given
-        smallest = valid_arguments(self.tool.schema if self.tool.schema is not None else {}).value
-        response = None if smallest is None else await self._call(sender, smallest, None)
-        if response is not None and response.outcome in SERVER_LOST:
+        valid = self._given
+        if valid is None:
+            valid = valid_arguments(self.tool.schema if self.tool.schema is not None else {}).value
+        response = None if valid is None else await self._call(sender, valid, None)
+        if response is None:
+            return valid
+        if response.outcome in SERVER_LOST:
             self.stopped = "the valid call already crashes or hangs"
             return None
-        return smallest
+        seen = seen_response(response, valid, None, OutputContract(None))
+        self._is_refused = seen.is_refusal
+        if seen.is_refusal or found_nothing(seen):
+            words = error_text({} if response.message is None else response.message.envelope) or response.text
+            shown = sender.session.redacted(self._traps.hidden(words.strip()))
+            self._refusal = f"{as_json(valid)} is refused: {cropped(shown)}"
+        return valid
 
     async def _call(self, sender: Sender, arguments: dict[str, Any], case: HostileCase | None) -> Response | None:
         number, response = await sender.send("tools/call", {"name": self.tool.name, "arguments": arguments})
@@ -171,13 +192,27 @@ class ToolAttacker:
             self.sent[case.family] = self.sent.get(case.family, 0) + 1
             if seen.outcome != "clean":
                 self._keep(case, seen, sender)
-            elif case.family == "request_forgery":
-                self._waiting.append((case, seen))
+            else:
+                self._unreached += self.shows_nothing(case.family)
+                if case.family == "request_forgery":
+                    self._waiting.append((case, seen))
             if sum(failure.times for failure in self.failures if failure.outcome in SERVER_LOST) >= MOST_LOST:
                 self.stopped = f"stopped after {sum(self.sent.values()):,} hostile calls: repeated crashes or hangs"
                 return
             if seen.outcome == "injection":
-                return
+                break
+        first = group[0]
+        if first.family == "path_traversal" and first.argument.names_path:
+            label = first.argument.label
+            self._tried_paths.add(label)
+            found = any(
+                failure.outcome == "injection" and failure.case.argument.label == label for failure in self.failures
+            )
+            self.paths[label] = found or not self.shows_nothing(first.family)
+
+    def shows_nothing(self, family: AttackFamily) -> bool:
+        """Whether calls without an effect show nothing, because the valid call does not get that far."""
+        return self._is_refused or (bool(self._refusal) and family == "path_traversal")
 
     def _keep(self, case: HostileCase, seen: AttackResult, sender: Sender) -> None:
         """Keep a failure, or count its repetition."""
@@ -223,7 +258,9 @@ class ToolAttacker:
         counts: dict[str, int] = {}
         for failure in self.failures:
             counts[failure.outcome] = counts.get(failure.outcome, 0) + failure.times
-        counts["clean"] = sum(self.sent.values()) - sum(counts.values())
+        rest = sum(self.sent.values()) - sum(counts.values())
+        counts["not_reached"] = min(rest, self._unreached)
+        counts["clean"] = rest - counts["not_reached"]
         return counts
 
     def records(self, calls: CallPlan) -> list[ProbeRecord]:
@@ -239,6 +276,9 @@ class ToolAttacker:
             yield Untested(what, self.stopped or why)
         if self._question:
             yield Untested(f"{what}, in part", f"it {self._question}; {HOW_TO_ANSWER}")
+        if self._refusal and (unreached := [f"`{name}`" for name, is_reached in self.paths.items() if not is_reached]):
+            why = f"not reached, as {self._refusal}; pass a call that works with --args"
+            yield Untested(f"paths in {', '.join(unreached)} of tool {self.tool.label}", why)
         if self._left_out:
             yield Untested(f"{what}, in part", f"only the first {MOST_ARGUMENTS} string arguments are attacked")
 
@@ -341,6 +381,13 @@ class AttackRun(Campaign[Tool]):
                 counts[outcome] = counts.get(outcome, 0) + count
         return counts
 
+    def paths(self) -> dict[str, dict[str, bool]]:
+        """The parameters that are paths, by tool, and whether each is known to be reached."""
+        names = {attacker.tool.name: attacker.paths for attacker in self.attackers}
+        for tool in self._permitted:
+            names.setdefault(tool.name, dict.fromkeys(path_parameters(tool), False))
+        return names
+
     def calls(self) -> dict[str, int]:
         """How many hostile calls each tool was sent."""
         return {attacker.tool.name: sum(attacker.sent.values()) for attacker in self.attackers}
@@ -389,7 +436,11 @@ def _results(attacker: ToolAttacker) -> Iterator[ProbeResult]:
             )
         elif sent:
             reason = f"{sent:,} calls with {FAMILY_NAMES[family]}, none with an effect"
-            yield ProbeResult(attacker.tool.name, family, None, "clean", True, reason)
+            if attacker.shows_nothing(family):
+                reason += "; the valid call is refused, so that shows nothing"
+                yield ProbeResult(attacker.tool.name, family, None, "not_tested", None, reason)
+            else:
+                yield ProbeResult(attacker.tool.name, family, None, "clean", True, reason)
         else:
             reason = attacker.stopped or "no argument takes such a text"
             outcome = "not_tested" if attacker.stopped else "not_applicable"

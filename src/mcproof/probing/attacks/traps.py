@@ -80,10 +80,10 @@ NESTED = "<nested lists>"
 NESTING_DEPTH = 500
 
 _EXTENSIONS = ("", ".txt", ".md", ".json", ".yaml", ".yml", ".csv", ".html", ".xml", ".log", ".py", ".js", ".ts")
-"""The marker exists with each of them, as many tools append one to a name."""
+"""The marker exists with each of them, as many tools append one to a name; others are made when a case has them."""
 _PLACEHOLDER = re.compile(
-    "<(token|proof file|listener|listener port|marker|marker folder|encoded marker|marker encoded twice"
-    "|marker with backslashes|(?:(?:name )?(?:beside|apart from) )?folder [1-9])>"
+    "<(token|proof file|listener|listener port|marker|marker folder|marker name|encoded marker|marker encoded twice"
+    r"|marker with backslashes|(?:(?:name )?(?:beside|apart from) )?folder [1-9])>(\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9]))?"
 )
 
 _NEIGHBOUR = re.compile(r"(?:name )?(beside|apart from) (folder [1-9])")
@@ -138,11 +138,14 @@ class Traps:
         self._temporary[placeholder] = folder
         os.chmod(folder.name, 0o755)  # noqa: S103 (the server may run as another user; there is no secret in it)
         for extension in _EXTENSIONS:
-            with open(os.path.join(folder.name, f"marker{extension}"), "w", encoding="ascii") as file:
-                file.write(self._file_content(extension))
+            self._make_file(folder.name, extension)
         with open(os.path.join(folder.name, self._inside), "w", encoding="ascii"):
             pass
         return folder.name
+
+    def _make_file(self, folder: str, extension: str) -> None:
+        with open(os.path.join(folder, f"marker{extension}"), "w", encoding="ascii") as file:
+            file.write(self._file_content(extension))
 
     def _file_content(self, extension: str) -> str:
         return f'{{"marker": "{self._content}"}}\n' if extension == ".json" else f"marker: {self._content}\n"
@@ -153,6 +156,7 @@ class Traps:
         self._values |= {
             "marker folder": folder,
             "marker": marker,
+            "marker name": "marker",
             "encoded marker": encoded,
             "marker encoded twice": encoded.replace("%", "%25"),
             "marker with backslashes": marker.replace("/", "\\"),
@@ -196,7 +200,13 @@ class Traps:
         value = self._value(match[1], token)
         if value is None:
             raise LookupError(match[0])
-        return value
+        if match[2] is None:
+            return value
+        if match[2] not in _EXTENSIONS:
+            for folder in self._temporary.values():
+                with contextlib.suppress(OSError):
+                    self._make_file(folder.name, match[2])
+        return value + match[2]
 
     def hidden(self, text: str) -> str:
         """A text of the server with the random values replaced by placeholders."""

@@ -210,10 +210,12 @@ class Proof(NamedTuple):
     matrix: list[Cell]
     arguments: dict[str, dict[str, Any]]
     """Arguments that tools accepted, by tool, where they are not the generated ones."""
+    furthest: dict[str, dict[str, Any]]
+    """Arguments that got further than the generated ones, by tool, although they were refused."""
 
 
 def working_arguments(
-    catalog: Catalog, server: OpenServer, calls: CallPlan, progress: Progress
+    catalog: Catalog, server: OpenServer, calls: CallPlan, progress: Progress, *, or_furthest: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Arguments that tools accept which refuse the generated ones, by tool; and those of the user."""
     tried = [
@@ -222,7 +224,8 @@ def working_arguments(
         if not permission.is_forced and permission.tool.name not in calls.arguments
     ]
     plan = ProbePlan(calls._replace(permissions=tried), [], explores=False, size=0)
-    return {**prove(catalog, server, plan, progress).arguments, **calls.arguments}
+    proof = prove(catalog, server, plan, progress)
+    return {**(proof.furthest if or_furthest else {}), **proof.arguments, **calls.arguments}
 
 
 def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Progress) -> Proof:
@@ -264,7 +267,7 @@ class _Evidence:
         item_probes = self._item_probes()  # which also stores the failures
         stored, untested = list(self._stored.values()), list(self._untested())
         called = Called(item_probes, stored, untested, self._probing.incomplete, self._probing.was_cut)
-        return Proof(called, results, matrix, self._probing.found)
+        return Proof(called, results, matrix, self._probing.found, self._probing.furthest)
 
     def _sent_to(self, item: Item) -> list[SentProbe]:
         return self._of_item.get(id(item), [])

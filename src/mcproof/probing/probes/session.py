@@ -108,14 +108,28 @@ class ToolRun:
         return last.is_refusal or found_nothing(last)
 
     def choose_valid(self) -> None:
-        """Put the best valid call last: one that found something, else an accepted one, else the last."""
+        """Put the best valid call last: one that found something, else an accepted one, else one that got further."""
 
         def worth(sent: SentProbe) -> int:
-            return 0 if sent.seen is None or not sent.seen.is_success else 1 if found_nothing(sent.seen) else 2
+            if sent.seen is None or not sent.seen.is_success:
+                return int(self.got_further(sent))
+            return 2 if found_nothing(sent.seen) else 3
 
         if self.valid and (most := max(map(worth, self.valid))):
             best = next(sent for sent in self.valid if worth(sent) == most)
             self.valid = [*(sent for sent in self.valid if sent is not best), best]
+
+    def got_further(self, sent: SentProbe) -> bool:
+        """Whether a valid call was refused for another reason than the first, which its arguments have overcome."""
+        first = self.valid[0].seen
+        return first is not None and sent.seen is not None and sent.seen.is_refusal and sent.seen.words != first.words
+
+    @property
+    def learned(self) -> dict[str, Any]:
+        """The arguments of the first call that got further, where they differ from the smallest."""
+        sent = next((sent for sent in self.valid if self.got_further(sent)), None)
+        arguments = sent.case.arguments if sent is not None and isinstance(sent.case, ProbeCase) else {}
+        return {name: value for name, value in arguments.items() if value != (self.smallest or {}).get(name)}
 
     def is_superfluous(self, position: int) -> bool:
         """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
@@ -512,6 +526,11 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         """Valid arguments, those that are most likely to work first."""
         schema = run.tool.schema if run.tool.schema is not None else {}
         oracle = Oracle(schema)
+
+        def extended(arguments: dict[str, Any]) -> dict[str, Any]:
+            with_learned = {**arguments, **run.learned}
+            return with_learned if oracle.accepts(with_learned) else arguments
+
         if sent:
             builder = ValueBuilder(schema, oracle)
             changed = asked_for(schema, sent[-1], run.answer, builder.of_property, oracle.accepts)
@@ -520,11 +539,11 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         if not run.permission.is_forced:  # what may change something does not get the id of what exists
             reused = self._known.fill(run.tool.name, schema, smallest, oracle.accepts)
             if reused != smallest:
-                yield "a valid call with values that other tools returned", reused
+                yield "a valid call with values that other tools returned", extended(reused)
         yield "a valid call", smallest
         was_refused = run.valid and run.valid[-1].seen is not None and run.valid[-1].seen.is_refusal
         if was_refused and (fullest := fuller_arguments(schema)) is not None:
-            yield "a valid call with every argument", fullest
+            yield "a valid call with every argument", extended(fullest)
 
     def _derive_cases(self, run: ToolRun) -> None:
         """Derive the cases of a tool from its best valid call, unless that ended the server."""
@@ -550,6 +569,15 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             and valid.case.arguments != run.smallest
             and valid.seen is not None
             and valid.seen.is_success
+        }
+
+    @property
+    def furthest(self) -> dict[str, dict[str, Any]]:
+        """The arguments that got further than the smallest, by tool, although they were refused, too."""
+        return {
+            run.tool.name: {**run.smallest, **run.learned}
+            for run in self._runs.values()
+            if run.smallest is not None and run.valid and run.learned
         }
 
     async def _call(self, sender: Sender, run: ToolRun, case: ProbeCase) -> SentProbe:

@@ -136,11 +136,12 @@ def fuzz_document(result: TargetResult) -> Document:
         body += [Only((TEXT,), [failures]), Only((MARKDOWN, HTML), [section])]
     totals = [Sentence(fuzz_sentence(fuzzing)), Sentence(f"seed {fuzzing.seed}", is_strong=False)]
     findings = _findings(result, covered_by_failures(fuzzing.failures))
-    clean, accepted = (fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted"))
+    clean, accepted, unreached = (fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted", "not_reached"))
     shares = [
         Share("good", "✓", clean, "clean"),
         Share("fair", "!", accepted, "lenient"),
-        Share("bad", "✗", max(0, fuzzing.cases - clean - accepted), "failed"),
+        Share("bad", "✗", max(0, fuzzing.cases - clean - accepted - unreached), "failed"),
+        *([Share("none", "·", unreached, "not reached")] if unreached else []),
     ]
     return Document(body, [findings], [*_untested(result), Only((TEXT,), totals)], shares)
 

@@ -26,6 +26,7 @@ _OUTCOME_WORDS = {
     "protocol_violation": ("protocol violation", "protocol violations"),
     "leak": ("leak", "leaks"),
     "injection": ("injection", "injections"),
+    "not_reached": ("not reached", "not reached"),
     "malformed": ("malformed response", "malformed responses"),
 }
 _HOSTILE = ("injection", "crash", "hang", "malformed")
@@ -103,7 +104,10 @@ def _hostile_sentence(probes: list[ProbeResult]) -> str:
     tools = len({probe.tool for probe in probes if probe.passed is not None})
     outcomes = [probe.outcome for probe in probes]
     effects = [f"{count:,} {_OUTCOME_WORDS[name][count != 1]}" for name in _HOSTILE if (count := outcomes.count(name))]
-    return f"hostile arguments for {plural(tools, 'tool')}: {', '.join(effects) or 'no effect'}" if tools else ""
+    parts = [f"hostile arguments for {plural(tools, 'tool')}: {', '.join(effects) or 'no effect'}"] if tools else []
+    if unreached := len({probe.tool for probe in probes if probe.outcome == "not_tested"}):
+        parts.append(f"hostile arguments not judged in {plural(unreached, 'tool')}")
+    return "; ".join(parts)
 
 
 def fuzz_sentence(fuzzing: Fuzzing) -> str:
