@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.console import Style, print_lines
-from mcproof.report.responses import response_document, response_text
+from mcproof.report.responses import _call_result, response_document, response_text
 from mcproof.runs.results import SingleResponse
 from probing.running import CONTRACT, http
 from report.readers import acts
@@ -41,6 +41,28 @@ def test_a_call_shows_structured_content_once() -> None:
     done = run("call", "find_book", "query=rose", "limit=2", *LIBRARY)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == json.dumps(BOOKS, indent=2) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [
+        (["two lines\nof text"], "two lines\nof text"),
+        (["one", "two"], ["one", "two"]),
+        (["[1, 2]"], [1, 2]),
+        (["3"], 3),
+    ],
+)
+def test_a_value_that_an_sdk_wraps_is_shown_once(texts: list[str], value: Any) -> None:
+    content = [{"type": "text", "text": text} for text in texts]
+    result = {"content": content, "structuredContent": {"result": value}}
+    assert "".join(_call_result(result, Style())) == "\n".join(
+        [*texts, "[structured content: the same, as `result`]", ""]
+    )
+
+
+def test_structured_content_that_says_more_is_shown_beside_the_text() -> None:
+    result = {"content": [{"type": "text", "text": "two"}], "structuredContent": {"result": 3}}
+    assert "".join(_call_result(result, Style())) == 'two\n{\n  "result": 3\n}\n'
 
 
 def test_the_document_of_a_call_has_the_raw_result() -> None:

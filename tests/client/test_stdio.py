@@ -208,8 +208,32 @@ def test_a_server_that_hangs_at_its_start_is_given_up_with_its_last_words() -> N
 def test_a_server_that_sends_no_message_is_given_up_with_what_it_sends() -> None:
     server = CommandEndpoint((sys.executable, "-I", "-S", "-c", "print('hello', flush=True); input(); input()"), {})
     assert refused(server, PATIENT._replace(start=1.2, grace=0.1)) == (
-        "no response within 1.2 seconds of the start (--start-timeout); its output begins: hello"
+        "no response within 1.2 seconds of the start (--start-timeout); its output begins: hello, which is not JSON-RPC"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("print('hi')", "code 0; its output begins: hi, which is not JSON-RPC"),
+        (
+            "import sys; sys.exit('usage: server FOLDER\\n\\nTry again')",
+            "code 1; stderr begins: usage: server FOLDER; last line of stderr: Try again",
+        ),
+        (
+            "import sys; sys.exit('trace.js:1\\n\\nError: no key\\n    at main\\n\\nNode.js v20.20.2')",
+            "code 1; stderr: Error: no key",
+        ),
+        (
+            'import sys; sys.stdout.write(\'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": '
+            "\"no vault\\\\nOpen one\"}}'); sys.exit('Try again')",
+            "code 1; it reports: no vault Open one",
+        ),
+    ],
+)
+def test_a_program_that_is_no_server_is_refused_with_what_it_says(code: str, said: str) -> None:
+    message = refused(CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {}))
+    assert message == f"the server exited with {said}"
 
 
 def test_everything_together_has_a_limit() -> None:

@@ -177,7 +177,7 @@ class Transport(Protocol):
         """Send data that need not be a message."""
 
     def last_words(self) -> str:
-        """The last line of stderr as the end of an error message; empty if there is none."""
+        """What a server said before it ended, as the end of an error message; empty if there is nothing."""
 
     def last_lines(self) -> str:
         """The last lines of stderr if there is more than one; else empty."""

@@ -52,7 +52,7 @@ async def connect_stdio(
                     await _settle_by_discovery(connection, connection.requested)
     except TimeoutError:
         # Read stderr before the process is closed, which may write more to it.
-        error = ConnectError(f"{limits.missed_start}{_evidence(connection.transport)}")
+        error = ConnectError(f"{limits.missed_start}{connection.transport.last_words()}")
         error.last_lines = connection.transport.last_lines()
         await connection.transport.close()
         raise error from None
@@ -72,13 +72,6 @@ async def _restart(connection: Connection, make: Callable[[], Transport]) -> Non
     await connection.transport.close()
     connection.transport = make()
     await connection.transport.open()
-
-
-def _evidence(transport: Transport) -> str:
-    """What a server that did not respond sent instead."""
-    first = next(iter(transport.peer.anomalies), None)
-    sent = f"; its output begins: {first.detail}" if first is not None else ""
-    return f"{sent}{transport.last_words()}"
 
 
 async def _introduce(connection: Connection, protocol: str | None) -> bool:

@@ -85,6 +85,10 @@ class Peer:
         self.notifies_cancellation = True
         """Whether the server learns of a cancelled request by a message, rather than by the end of its stream."""
         self.notifications = ServerNotifications()
+        self.has_responded = False
+        """Whether a request has got its response."""
+        self.reported = ""
+        """The last error that belongs to no request; a server that refuses to start sends one before it exits."""
         self.respondent: Respondent | None = None
         """Answers the questions of the server; None if it must not ask any."""
         self.trace = PeerTrace()
@@ -285,8 +289,20 @@ class Peer:
         reply = await self.respondent.respond(method, request.get("params"), size)
         return {"result": reply.result} if reply.error is None else {"error": reply.error}
 
+    def keep_report(self, line: bytes) -> None:
+        """Keep the error of a last line without its end."""
+        with contextlib.suppress(ValueError, RecursionError):
+            message = json.loads(line)
+            self._keep_error(message if isinstance(message, dict) else {})
+
+    def _keep_error(self, message: dict[str, Any]) -> None:
+        error = message.get("error")
+        if message.get("id") is None and isinstance(error, dict):
+            self.reported = _as_text(error.get("message"))
+
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
         given = message.get("id")
+        self._keep_error(message)
         own_id = (
             given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= self._last_id else None
         )
@@ -358,6 +374,7 @@ class Peer:
             timer.cancel()
             self._note_stray(stray, other)
         method, future = self._pending[number]
+        self.has_responded = True
         self._check_version(message, raw)
         result, error = message.get("result"), message.get("error")
         if error is not None and "result" in message:

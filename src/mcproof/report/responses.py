@@ -45,21 +45,27 @@ def _has_list(result: Any, key: str) -> bool:
 
 
 def _call_result(result: dict[str, Any], style: Style) -> Iterator[str]:
-    """Render content blocks and structured content; a text that repeats the latter is left out."""
+    """Render content blocks and structured content, once if they are the same."""
     structured = result.get("structuredContent")
-    for block in result["content"]:
-        # The protocol asks servers to repeat structured content as text, for older clients.
-        if structured is None or not _repeats(block, structured):
-            yield from _block(block, style)
-    if structured is not None:
+    # The protocol asks servers to repeat structured content as text, for older clients.
+    content = [block for block in result["content"] if structured is None or not _repeats(block, structured)]
+    yield from (line for block in content for line in _block(block, style))
+    # SDKs wrap a value that is no object, and send each item of a list as a block.
+    name, value = (
+        next(iter(structured.items())) if isinstance(structured, dict) and len(structured) == 1 else ("", None)
+    )
+    items = value if isinstance(value, list) and len(content) == len(value) else [value]
+    if content and len(items) == len(content) and all(map(_repeats, content, items)):
+        yield _summary(style, f"structured content: the same, as `{name}`")
+    elif structured is not None:
         yield from _json(structured)
 
 
 def _repeats(block: Any, structured: Any) -> bool:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     try:
-        return isinstance(text, str) and bool(json.loads(text) == structured)
-    except (ValueError, RecursionError):  # a text that is no JSON repeats nothing
+        return isinstance(text, str) and (text == structured or bool(json.loads(text) == structured))
+    except (ValueError, RecursionError):
         return False
 
 

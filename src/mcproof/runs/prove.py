@@ -265,7 +265,7 @@ def _fuzz(
     permitted = {permission.tool.name for permission in calls.permissions if permission.is_granted}
     called_names = server.session.memory.called & permitted
     total = sum(cases.values()) + (0 if attacks is None else sum(attacks.calls().values()))
-    fuzzing = Fuzzing(
+    outcome = Fuzzing(
         seed=request.seed,
         cases=total,
         outcomes=outcomes,
@@ -275,7 +275,7 @@ def _fuzz(
         called=sorted(called_names),
         paths={} if attacks is None else {name: paths for name, paths in attacks.paths().items() if paths},
     )
-    return Shown(called, _gates(total, called.incomplete, cases), lambda _: FuzzPayload(fuzzing))
+    return Shown(called, _gates(total, called.incomplete, cases), lambda _: FuzzPayload(outcome))
 
 
 def _write_template(file: str, calls: CallPlan, listen: Listener) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
 LAST_LINES = 10
 """How many lines of stderr are reported of a server that did not start."""
+MOST_SEARCHED = 50
+"""How many of the last lines of stderr are searched for an error."""
+_ERROR = re.compile(r"(?:[\w.]{0,80}(?:Error|Exception)|[Ee]rror|ERROR|[Ff]atal|panic)\b.{0,40}?: ?\S")
 CHUNK = 256 * 1024
 LINES_AT_ONCE = 100
 """How many lines are processed before other servers get their turn: one may flood its output with short ones."""
@@ -130,6 +134,7 @@ class Stdio:
         if line.strip() and not self._is_signalled:
             self.peer.trace.received(bytes(line))
             self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
+            self.peer.keep_report(bytes(line))
         await self._settle()
         self.peer.fail(LostError(self.obituary()))
 
@@ -164,8 +169,23 @@ class Stdio:
         return f"{what}{self.last_words()}"
 
     def last_words(self) -> str:
-        lines = self._lines()
-        return f"; last line of stderr: {cropped(lines[-1].strip())}" if lines else ""
+        lines = [cropped(line.strip()) for line in self._lines()]
+        if self.peer.has_responded:
+            printed = ""
+        elif self.peer.reported:
+            return f"; it reports: {cropped(' '.join(self.peer.reported.split()))}"
+        else:
+            first = next(iter(self.peer.anomalies), None)
+            printed = f"; its output begins: {first.detail.strip()}" if first is not None else ""
+        if not lines:
+            return f"{printed}, which is not JSON-RPC" if printed else ""
+        # An exception may have lines after it, such as the version of Node.
+        errors = [line for line in lines[-MOST_SEARCHED:] if _ERROR.match(line)]
+        if errors and errors[-1] != lines[-1]:
+            return f"{printed}; stderr: {errors[-1]}"
+        is_help = len(lines) > 1 and not errors and not self.peer.has_responded
+        begins = f"; stderr begins: {lines[0]}" if is_help else ""
+        return f"{printed}{begins}; last line of stderr: {lines[-1]}"
 
     def last_lines(self) -> str:
         lines = self._lines()
