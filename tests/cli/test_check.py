@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from probing.running import CONTRACT, small_server, tool
 from servers import small
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, run, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = ("--", *CONTRACT, "good")
 WIDE = {"COLUMNS": "100"}
@@ -263,6 +261,17 @@ def test_every_error_is_counted_on_the_screen_with_its_rule(here: Path) -> None:
 def test_the_screen_says_why_most_promises_are_not_judged() -> None:
     words = ("check", "--max-time", "0.001", *small_server([tool(text={"type": "string", "maxLength": 10})]))
     assert "- most are not judged: time limit reached\n" in run(*words).stdout
+
+
+def test_a_line_that_is_printed_at_the_start_and_written_at_the_end_is_among_the_edits(here: Path) -> None:
+    """Every request suffers from it, so that it comes before what is wrong with single tools."""
+    source = Path(small.__file__).read_text("utf-8").replace("sys.stdout.write", "os.write(1, b'') or SENT.append")
+    source = source.replace("sys.stdout.flush()", "os.write(1, SENT.pop().encode())")
+    (here / "server.py").write_text(source.replace("import os\n", "import os\nSENT = []\nprint('ready')\n"), "utf-8")
+    bad = [{"name": f"tool{number}", "inputSchema": {"type": "object"}} for number in range(30)]
+    document = checked("--", sys.executable, "-I", "-S", "server.py", json.dumps(bad), code=1)
+    assert "WIR-001" in {finding["rule"] for finding in document["findings"]}
+    assert "WIR-001" in [rule for edit in document["next"][:2] for rule in edit["rules"]]
 
 
 def test_a_perfect_grade_promises_no_points(here: Path) -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof import runs
+from mcproof.client.capture import OpenServer
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.probing import calls
 from mcproof.probing.probes import session
 from mcproof.runs import execute, prove
@@ -92,6 +98,42 @@ def test_a_run_out_of_time_is_incomplete(here: Path, name: str) -> None:
     if name == "prove":
         last = [each["verdict"] for each in document["matrix"] if each["tool"] == "read_29"]
         assert set(last) <= {"not tested", "not applicable"}
+
+
+def test_invalid_calls_come_first_if_valid_ones_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "SLOW", 0.5)
+    monkeypatch.setattr(prove, "MOST_PROBE_PROCESSES", 1)
+    tools = [tool(f"read_{number}", text=TEXT) for number in range(20)]
+    for listed in tools:
+        listed["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
+    words = ("--max-time", "15", *small_server(tools, "works-slowly"))
+    document = tried("prove", *words)
+    assert document["promises"]["kept"] == document["promises"]["declared"] > 0
+    assert "time limit reached" in {entry["why"] for entry in document["not_tested"]}
+
+
+@pytest.mark.parametrize("words", [("prove", "--security"), ("fuzz", "--security"), ("check",)])
+def test_the_time_limit_counts_from_the_beginning(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done before the first call, such as reading source on a busy machine, is not added to it."""
+    monkeypatch.setattr(runs, "monotonic", lambda: time.monotonic() - 100)
+    begin = time.monotonic()
+    document = tried(*words, "--max-time", "30", *small_server([closed("read")], "slow"))
+    left_out = {entry["why"] for entry in document.get("not_tested", ()) if "tool read" in entry["what"]}
+    assert left_out <= {"time limit reached"}
+    assert left_out or document["promises"]["kept"] + document["promises"]["broken"] == 0
+    assert time.monotonic() - begin < 15
+
+
+def test_a_server_that_does_not_exit_is_not_waited_for_once_the_time_is_up() -> None:
+    code = "import sys, time\nsys.argv.pop(0)\nexec(open(sys.argv[0]).read())\ntime.sleep(100)"
+    endpoint = CommandEndpoint((sys.executable, "-I", "-S", "-c", code, SMALL[-1], "[]"), {})
+    with OpenServer(endpoint, ConnectOptions(), 10) as server:
+        server.capture()
+        begin = time.monotonic()
+        facts = server.close(seconds=0.0)
+        assert time.monotonic() - begin < 5
+    assert facts is not None
+    assert facts.ending is None, "a short wait does not show whether it exits"
 
 
 def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

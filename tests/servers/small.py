@@ -5,10 +5,11 @@ Every call succeeds, except for these habits: `refuses-everything`, `refuses-emp
 argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-full` (it crashes on a call with every
 argument of the schema), `tires` (it refuses every call after the first), `limits-rate` (the same, for a while),
 `hides-errors` (an error is a successful result with its text), `shows-secret` (an error contains the variable SECRET),
-`repeats` (a result contains the arguments), `slow` (a call takes 50 ms), `no-tools` (it offers no tools), `no-list` (it
-crashes when it has to list them), `fails:METHOD` (it offers a list, and responds with an error), `malformed:METHOD`
-(with something else than a list), `endless:METHOD` (with the same page again and again). The environment variable
-CALLED names a file to which every call is appended as a line.
+`repeats` (a result contains the arguments), `slow` (a call takes 50 ms), `works-slowly` (a call with the required
+arguments, all of them short strings, takes a second, and any other is refused at once), `no-tools` (it offers no
+tools), `no-list` (it crashes when it has to list them), `fails:METHOD` (it offers a list, and responds with an error),
+`malformed:METHOD` (with something else than a list), `endless:METHOD` (with the same page again and again). The
+environment variable CALLED names a file to which every call is appended as a line.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ def called(params: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[s
     if "dies-of-full" in habits and arguments.keys() == tool["inputSchema"]["properties"].keys():
         os._exit(3)
     CALLS.append(name)
+    if "works-slowly" in habits and not is_against("works-slowly", arguments, tool):
+        time.sleep(1)
     refused = next((habit for habit in sorted(habits) if is_against(habit, arguments, tool)), None)
     done = f"Done: {json.dumps(arguments)}" if "repeats" in habits else "Done"
     text = done if refused is None else REFUSALS.get(refused, f"Invalid arguments: {refused}")
@@ -100,6 +103,8 @@ def is_against(habit: str, arguments: Any, tool: dict[str, Any]) -> bool:
     known = tool.get("inputSchema", {}).get("properties", {})
     return {
         "refuses-everything": True,
+        "works-slowly": sorted(arguments) != sorted(known)
+        or not all(isinstance(value, str) and len(value) <= 20 for value in arguments.values()),
         "tires": len(CALLS) > 1,
         "limits-rate": len(CALLS) in (3, 4, 5),
         "refuses-empty": not arguments,

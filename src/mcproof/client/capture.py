@@ -24,12 +24,14 @@ from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import Session
 from mcproof.client.waiting import GRACE, Interruptible, confirmed, raising_on_signals
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.connection import Anomaly, ObservedConnection, ProcessEnd, cropped
+from mcproof.core.observations.connection import LINGERING, Anomaly, ObservedConnection, ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
 
 
+LATE = 0.5
+"""Seconds that a process has to exit once the time of a run is used up."""
 AT_ONCE = 8
 """How many servers are captured concurrently."""
 
@@ -248,36 +250,39 @@ class OpenServer:
         """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
         return not self.is_interrupted and self._work.run(*jobs)
 
-    def close(self, *, at_once: bool = False) -> ObservedConnection | None:
+    def close(self, *, at_once: bool = False, seconds: float | None = None) -> ObservedConnection | None:
         """Close the session and return the facts of its connection, including how the process ended.
 
         If a call has ended the process, another one is started to see how it exits. After an interrupt, or with
-        `at_once`, the process is killed, so how it would exit is unknown.
+        `at_once`, the process is killed, so how it would exit is unknown; also if `seconds` do not suffice for it.
         """
         if at_once or self.is_interrupted:
             self._kill()
         else:
-            self.run(self._end)
+            self.run(partial(self._end, seconds))
         return self._facts
 
-    async def _end(self) -> None:
+    async def _end(self, seconds: float | None) -> None:
         facts, session = self._facts, self.session
+        is_late = seconds is not None and seconds < waiting.GRACE + waiting.LONGER_GRACE
         if facts is None:
             await session.close()
             return
-        if facts.ending is None and session.can_restart:
+        if facts.ending is None and session.can_restart and not is_late:
             try:
                 await session.connection()
             except ConnectError:
                 return
-        ending = await session.close(grace=waiting.GRACE)
+        ending = await session.close(grace=LATE if is_late else waiting.GRACE)
+        if is_late and ending is not None and ending.how in LINGERING:
+            ending = None  # not confirmed
         late = tuple(anomaly._replace(detail=session.redacted(anomaly.detail)) for anomaly in session.stray_output)
         facts = facts._replace(
             ending=facts.ending or ending,
             anomalies=(*facts.anomalies, *late),
             expired_sessions=session.memory.expired_sessions,
         )
-        self._facts = await waiting.confirmed(facts, session.new_session().connection)
+        self._facts = facts if is_late else await waiting.confirmed(facts, session.new_session().connection)
 
     def _kill(self) -> None:
         if self.session.is_connected:

@@ -326,6 +326,7 @@ class Session:
             connection.transport.kill()
             return await connection.transport.close()
         ending = await connection.transport.close(grace)
+        self._record_noise(connection)  # what was printed at the start may be written only at the end
         self.stray_output += [anomaly for anomaly in anomalies[before:] if anomaly.kind in _STRAY]
         return ending
 

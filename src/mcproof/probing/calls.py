@@ -81,16 +81,16 @@ class Called(NamedTuple):
         )
 
 
-GRACE = 1.0
+GRACE = 0.5
 """Seconds after the time limit when pending requests are given up."""
 
 
 class TimeLimit:
     """The time that a run may take."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, start: float | None = None) -> None:
         self.seconds = seconds
-        self._start = monotonic()
+        self._start = monotonic() if start is None else start
 
     @property
     def left(self) -> float | None:

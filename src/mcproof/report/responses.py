@@ -65,7 +65,7 @@ def _repeats(block: Any, structured: Any) -> bool:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     try:
         return isinstance(text, str) and (text == structured or bool(json.loads(text) == structured))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # a text that is no JSON repeats nothing
         return False
 
 

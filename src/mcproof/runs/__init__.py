@@ -13,6 +13,7 @@ Public modules: codec, config, events, records, requests, results, stored.
 from __future__ import annotations
 
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, Any, overload
 
 from mcproof.runs.events import Listener, ignore
@@ -49,7 +50,9 @@ def execute(request: Any, listen: Listener = ignore, session: RunSession | None 
     An interrupt ends a run with a partial result, or with a KeyboardInterrupt if there is none. Raises McproofError if
     nothing could be done.
     """
+    start = monotonic()  # before anything is imported, which takes long on a busy machine
     from mcproof.runs.requests import RUNNERS, RunSession
 
+    session = (session or RunSession())._replace(start=start)
     module, _, function = RUNNERS[type(request)].partition(":")
-    return getattr(import_module(module), function)(request, listen, session or RunSession())
+    return getattr(import_module(module), function)(request, listen, session)

@@ -198,7 +198,9 @@ def _error_gains(findings: list[Finding], *, is_all: bool) -> Iterator[_Gain]:
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     yield _Gain(_WORTH["warning"] * warnings, f"fixes {plural(warnings, 'warning')}" if is_all and not errors else "")
     if errors:
-        more = _WORTH["more errors"] * min(errors - 1, _MOST_ERRORS)
+        # What is wrong with the transport reaches every request.
+        is_everywhere = any(finding.level == "error" and finding.rule.category == "transport" for finding in findings)
+        more = _WORTH["more errors"] * (_MOST_ERRORS if is_everywhere else min(errors - 1, _MOST_ERRORS))
         yield _Gain(_WORTH["error"] + more, f"fixes {plural(errors, 'error')}")
 
 

@@ -6,6 +6,7 @@ An interrupt keeps the results so far. Times and interrupts at the end of a run 
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
@@ -218,12 +219,15 @@ class LoadedTarget(NamedTuple):
     """What was observed while the catalog was read."""
     server: OpenServer | None = None
     """The server that the catalog was listed from, still open, if the run calls its tools."""
+    start: float = 0.0
+    """When work on the target began, by the monotonic clock: a time limit counts from there."""
 
 
 class TargetRun:
     """One pass over the targets of a request."""
 
     def __init__(self, request: CatalogRequest | LockRequest, listen: Listener, session: RunSession) -> None:
+        self._start = session.start
         self._planner = Planner(request, session.contents)
         self._detail = request.detail
         self._targets = self._planner.targets
@@ -444,7 +448,9 @@ class TargetRun:
 
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
-            checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog), open_server))
+            observed = self._observed(source, catalog)
+            checked = check(LoadedTarget(source, catalog, plan, observed, open_server, self._start))
+        self._start = monotonic()
         self._note_expired(source, open_server.facts)
         return checked._replace(catalog=catalog)
 

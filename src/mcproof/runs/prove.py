@@ -90,8 +90,7 @@ def call_target(
 ) -> Shown:
     """Call the tools of an open server with `checks`, and close it."""
     server = _server_of(target)
-    # Started before the arguments are made: the limit is one for all that follows the list.
-    time = TimeLimit(request.max_seconds)
+    time = TimeLimit(request.max_seconds, target.start)
     calls = _call_plan(request, target, listen)
 
     def progress(done: int, total: int, label: str) -> None:
@@ -110,7 +109,7 @@ def call_target(
     if "tools" in server.session.changed_lists:
         listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
     # How a process ends belongs to what is observed of its connection, so it is closed before that is judged.
-    connection = server.close(at_once=called.was_cut)
+    connection = server.close(at_once=called.was_cut, seconds=time.left)
     if request.calls.stores_failures:
         _store(called.stored, listen)
     else:
@@ -216,7 +215,7 @@ def _probe(
     """Send probes, then attacks in the rest of the time."""
     usual = 1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROBE_PROCESSES
     explores = isinstance(request, ProveRequest)
-    probing = calls._replace(seconds=request.max_seconds, processes=request.processes or usual)
+    probing = calls._replace(seconds=time.left, processes=request.processes or usual)
     plan = ProbePlan(probing, checks, explores, request.oversize, request.max_calls)
     called, probes, matrix, working, furthest = prove(target.catalog, server, plan, progress)
     if request.security:

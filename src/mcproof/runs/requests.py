@@ -61,6 +61,8 @@ class RunSession(NamedTuple):
     # Nothing of a run is kept for the next: a plan takes 0.1 ms, and 1.5 with a configuration to read.
     contents: Mapping[str, bytes] = {}
     """The unsaved texts of an editor, by absolute path."""
+    start: float = 0.0
+    """When the run began, by the monotonic clock."""
 
 
 class RuleSelection(NamedTuple):

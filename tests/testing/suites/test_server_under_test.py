@@ -119,7 +119,7 @@ def test_a_failed_start_is_reported_once_with_its_last_lines(tmp_path: Path) -> 
     assert done.returncode == 2
     assert done.stdout.splitlines()[1:-3] == [
         "  ! 3 tests on `s` could not run",
-        "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
+        "      cannot reach the server: the server exited with code 1; stderr begins: 0; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
         "      mcproof.yaml:2",
     ]
@@ -143,6 +143,20 @@ def test_non_protocol_output_is_reported_once_for_each_server(tmp_path: Path) ->
     stored = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     validator("run").validate(stored)
     assert stored["notices"] == [told]
+
+
+def test_output_that_is_written_only_at_the_end_is_reported(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nprint('ready')\nfirst, sys.stdout = sys.stdout, os.fdopen(os.dup(1), 'w')\n"
+        "sys.argv.pop(0)\nexec(open(sys.argv[0]).read())"
+    )
+    *python, file = STDIO["command"]
+    server = {"command": [*python, "-c", code, file]}
+    write_suite(tmp_path, {"s": server}, tools=[echo("a")])
+    done = run_json(tmp_path)
+    assert done.returncode == 0
+    (told,) = document_of(done, "tests")["notices"]
+    assert told["message"].endswith("(WIR-001): ready")
 
 
 @pytest.mark.parametrize("tool", ["babble", "sleep"])

@@ -128,6 +128,9 @@ class ToolAttacker:
 
     async def advance(self, sender: Sender, is_late: Callable[[], bool]) -> bool:
         """Send the next group of hostile calls; return whether there may be more. Raises ConnectError."""
+        if is_late():
+            self.stopped = "time limit reached"
+            return False
         if self._groups is None:
             base = await self._valid_call(sender)
             if base is None:
@@ -332,6 +335,9 @@ class AttackRun(Campaign[Tool]):
 
     async def _attack(self) -> None:
         """Attack all tools. The traps and the process are removed in every case."""
+        if self._limit.is_over():
+            self.trouble = "time limit reached"
+            return
         try:
             async with Traps(self._folders) as traps:
                 self._has_marker = traps.has_marker

@@ -51,6 +51,9 @@ SPAN = 8
 """How many cases of a tool a worker takes at once."""
 MOST_CRASHES, MOST_HANGS = 5, 3
 """After how many crashes or hangs a tool is not called any more."""
+SLOW = 2.0
+"""Seconds of a valid call from which on, if the time is limited, invalid calls are sent before valid ones: a refusal
+takes less time than the work that it saves."""
 MOST_VALID = 4
 """How many valid calls of a tool are tried until one works."""
 
@@ -86,6 +89,10 @@ class ToolRun:
         self.sent: dict[int, SentProbe] = {}
         """The cases that were sent, by their position."""
         self.slices_left = 0
+        self.has_cases = False
+        """Whether its cases are derived, from the best valid call, or before it from the smallest."""
+        self.is_tried = False
+        """Whether its valid calls are done."""
         self.is_done = False
 
     def slices(self) -> list[CaseSpan]:
@@ -199,6 +206,8 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
         self._total = sum(permission.is_granted for permission in plan.calls.permissions) + checks
         self._done = 0
+        self._is_slow = False
+        """Whether a valid call took long, and the time is limited."""
         self._now = ""
         """What is probed at the moment."""
 
@@ -316,7 +325,11 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
             return SentProbe(server, SkippedProbe(probe, "no tool that only reads has no required argument", False))
         params: dict[str, Any] = {"name": tool.name}
         case = ProbeCase(probe, f"a call of `{tool.name}` without `arguments`", "success", params)
+        start = monotonic()
         empty = await self._send(sender, tool, case, {**params, "arguments": {}})
+        self._note_time(start)
+        if self._is_slow:
+            return SentProbe(server, SkippedProbe(probe, "calls are slow, and the time is limited", True))
         if empty.seen is None or not empty.seen.is_success:
             return SentProbe(server, SkippedProbe(probe, f"`{tool.name}` does not accept an empty object", False))
         return (await self._send(sender, tool, case, params))._replace(item=server)
@@ -414,11 +427,33 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         """The next piece of work: the valid call of a tool, or else cases of one whose valid calls are done."""
         if not self._waiting and not self._under_way:
             self._start_round()
+        if self._is_slow and not self._ranges:
+            self._derive_early()
         # Tools that may change something are called one after the other.
-        if self._waiting and not (self._ranges and self._waiting[0].is_forced):
+        if self._waiting and not (self._ranges and (self._is_slow or self._waiting[0].is_forced)):
             self._under_way += 1
             return self._waiting.popleft()
         return self._ranges.popleft() if self._ranges else None
+
+    def _derive_early(self) -> None:
+        """Derive the cases of the next tool from its smallest valid call, which is still to be sent."""
+        for permission in (*self._waiting, *self._later):
+            run = self._run_of(permission)
+            if not permission.is_forced and not run.has_cases:
+                self._add_cases(run)
+                return
+
+    def _run_of(self, permission: Permission) -> ToolRun:
+        """The run of a tool, made when it is first needed."""
+        key = id(permission.tool)
+        if key not in self._runs:
+            self._runs[key] = run = ToolRun(permission, self._probes(permission.tool))
+            self.tool_probes[key] = run.probes
+        return self._runs[key]
+
+    def _add_cases(self, run: ToolRun) -> None:
+        run.has_cases = True
+        self._ranges.extend(run.slices())
 
     def _start_round(self) -> None:
         """Let the tools be called that wait for what others returned; in the order of the catalog, to be the same."""
@@ -455,7 +490,7 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         if self._plan.explores:
             await self._send_baseline_again(work, sender)
         run.slices_left -= 1
-        if not run.slices_left:
+        if run.is_tried and not run.slices_left:
             self._finish(run)
 
     async def _send_baseline_again(self, work: CaseSpan, sender: Sender) -> None:
@@ -491,14 +526,12 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
 
     async def _send_baseline(self, permission: Permission, sender: Sender) -> None:
         """Send the next valid call of a tool; once one is accepted, or none is left, its cases are derived from it."""
-        tool = permission.tool
-        run = self._runs.get(id(tool))
-        if run is None:
-            run = self._runs[id(tool)] = ToolRun(permission, self._probes(tool))
-            self.tool_probes[id(tool)] = run.probes
+        run = self._run_of(permission)
         case = self._valid_call(run)
         if case is not None:
+            start = monotonic()
             run.valid.append(await self._call(sender, run, case))
+            self._note_time(start)
             if run.wants_another:
                 if not permission.is_forced:
                     self._later.append(permission)
@@ -548,15 +581,20 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
     def _derive_cases(self, run: ToolRun) -> None:
         """Derive the cases of a tool from its best valid call, unless that ended the server."""
         run.choose_valid()
+        run.is_tried = True
         last = run.valid[-1] if run.valid else None
         if last is not None and isinstance(last.case, ProbeCase) and last.seen is not None:
             is_other = run.probes.baseline is not None and last.case.arguments != run.probes.baseline.arguments
-            if is_other and last.seen.outcome in ("accepted", "rejected"):
+            if is_other and last.seen.outcome in ("accepted", "rejected") and not run.has_cases:
                 run.probes = self.tool_probes[id(run.tool)] = self._probes(run.tool, last.case.arguments)
-        ranges = run.slices()
-        self._ranges.extend(ranges)
-        if not ranges:
+        if not run.has_cases:
+            self._add_cases(run)
+        if not run.slices_left:
             self._finish(run)
+
+    def _note_time(self, start: float) -> None:
+        """Note whether the valid call that began then took long, if the time is limited."""
+        self._is_slow |= self._limit.seconds is not None and monotonic() - start > SLOW
 
     @property
     def found(self) -> dict[str, dict[str, Any]]:

@@ -120,8 +120,9 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     broken = [f"{cell.tool}: {cell.reason}" for cell in payload.proof.matrix if cell.verdict == "broken promise"]
     why = Counter(cell.reason for cell in payload.proof.matrix if cell.verdict == "not tested" and cell.reason)
     # One reason behind most of what is unknown, such as a time that is used up, is worth a line.
-    unknown = [f"most are not judged: {reason}" for reason, cells in why.most_common(1) if 2 * cells > why.total()]
-    details = [*broken[:_BROKEN], *(unknown if 2 * unjudged > counts.declared else [])]
+    much = "most are" if 2 * unjudged > counts.declared else f"{unjudged:,} {'is' if unjudged == 1 else 'are'}"
+    unknown = [f"{much} not judged: {reason}" for reason, cells in why.most_common(1) if 2 * cells > why.total()]
+    details = [*broken[:_BROKEN], *unknown]
     details = [detail if len(detail) <= _FACT else f"{detail[: _FACT - 1]}…" for detail in details]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
     return Fact("promises", symbol, text, tone, details)
