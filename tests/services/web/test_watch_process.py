@@ -162,6 +162,12 @@ def test_a_check_over_its_limit_is_ended_with_its_server(tmp_path: Path) -> None
     assert unfinished.run.error == "books: not checked within 0.01 s"
 
 
+def test_a_server_that_ends_its_check_is_one_that_cannot_be_checked() -> None:
+    code = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
+    [run] = asyncio.run(check_in_process(job(server("-c", code), allows=True), "books"))
+    assert run.run.error == "books: its check ended before it was done; it may need more memory than it may use"
+
+
 def test_a_process_ends_with_the_service(tmp_path: Path) -> None:
     number = tmp_path / "number"
     code = f"import os, time; open({str(number)!r}, 'w').write(str(os.getpid())); time.sleep({HANG})"

@@ -48,13 +48,16 @@ async def check_in_process(job: WatchJob, label: str, seconds: float = CHECK_SEC
     try:
         return [*await worker.run_in_thread(job)]
     except OverdueError:
-        return [_unfinished(job, label, seconds, started, time.perf_counter() - clock)]
+        reason = f"not checked within {seconds:g} s"
     except LostError:
-        raise WatchError("the process that checks the server has ended without a result") from None
+        # Counted against the server, which else could use up the memory of its checks and stay what it was.
+        reason = "its check ended before it was done; it may need more memory than it may use"
     except WorkerError as error:
         raise WatchError(error.message) from None
     finally:
         worker.close()
+    taken = round(time.perf_counter() - clock, 4)
+    return [ObservedRun(_troubled(job.checks[0], label, reason, started, taken))]
 
 
 def limits_of(job: WatchJob, seconds: float) -> WorkerLimits:
@@ -64,14 +67,9 @@ def limits_of(job: WatchJob, seconds: float) -> WorkerLimits:
     return WorkerLimits(seconds, MOST_MEMORY, roots=("/",), network=ANYWHERE, writes=(state_folder(),))
 
 
-def _unfinished(job: WatchJob, label: str, seconds: float, started: str, taken: float) -> ObservedRun:
-    """Return the run of a server that could not be checked in time."""
-    return ObservedRun(_troubled(job.checks[0], label, f"not checked within {seconds:g} s", started, taken))
-
-
 def _troubled(command: str, label: str, reason: str, started: str, taken: float) -> RunRecord:
     result = TargetResult(label, Trouble(reason, label, None, None), payload=empty_payload(command))
-    run = RunResult(command, __version__, [result], exit_code=FAILED, started=started, seconds=round(taken, 4))
+    run = RunResult(command, __version__, [result], exit_code=FAILED, started=started, seconds=taken)
     return record_of(run, result, None)
 
 
