@@ -8,16 +8,22 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 import pytest
 
 from limits import HANG
 from mcproof.core.errors import UsageError
+from mcproof.services.sweep import SweepPlan, engines
 from mcproof.services.sweep.ray_engine import is_this_machine, refuse_old_version
 
 from .sweeping import GOOD, capture, killer, lasting, outcomes, sleeper, sweep, write_list
 
 from cli.running import write  # isort: skip
+
+if TYPE_CHECKING:
+    from mcproof.services.workers.messages import WorkerLimits
 
 WORDS = ("--allow-commands", "--retries", "0", "--timeout", "8", "--jobs", "2")
 
@@ -91,6 +97,28 @@ def test_a_version_of_ray_that_asks_for_no_token_is_refused(version: str) -> Non
     with pytest.raises(UsageError, match=r"needs Ray 2\.52 or newer"):
         refuse_old_version(version)
     refuse_old_version("2.52.0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        (engines.CAPTURES, engines.MOST_MEMORY),
+        (engines.LIVE, engines.MOST_MEMORY_OF_SERVERS),
+        (engines.ALONE, engines.MOST_MEMORY_OF_SERVERS),
+    ],
+)
+def test_a_worker_of_this_machine_has_a_limit_of_memory(monkeypatch: pytest.MonkeyPatch, kind: str, most: int) -> None:
+    given = []
+
+    class Process:
+        def __init__(self, _: str, limits: WorkerLimits, __: object) -> None:
+            given.append(limits.memory)
+
+        def send(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(engines, "WorkerProcess", Process)
+    engines._Worker(kind, SweepPlan(), SimpleQueue())
+    assert given == [most]
 
 
 _GREEDY = """
