@@ -186,7 +186,7 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
             return FAILED
         except OSError:
             _discard_output()
-        except LookupError:  # an unknown format
+        except LookupError:  # the format itself may be the mistake
             pass
     from mcproof.core.console import print_message
 

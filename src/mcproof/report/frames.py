@@ -96,7 +96,7 @@ def readable_response(response: str) -> str:
     """Return a response without its envelope; a result that is one text as that text."""
     message = _parsed(response)
     # Cropped JSON cannot be parsed, but its envelope is known word for word.
-    if message is None and (envelope := re.match(_ENVELOPE, response)) is not None:  # cropped
+    if message is None and (envelope := re.match(_ENVELOPE, response)) is not None:
         return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
     if not isinstance(message, dict):
         return response

@@ -93,7 +93,8 @@ def _servers_in(value: Any) -> tuple[str, dict[str, Any]] | None:
     for key in KEYS:
         servers = value.get(key)
         if isinstance(servers, dict):
-            inner = servers.get("servers") if key == "mcp" else None  # settings.json of VS Code
+            # VS Code has them one level deeper, in settings.json.
+            inner = servers.get("servers") if key == "mcp" else None
             return (f"/{key}/servers", inner) if isinstance(inner, dict) else (f"/{key}", servers)
     return None
 
@@ -126,7 +127,7 @@ def server_of(configured: ConfiguredServer, allowed: Container[str] | None = Non
     entry, fill, secrets = _entry(configured), *_filler(configured, allowed)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
     command = entry.get("command")
-    if isinstance(command, dict):  # Zed: {"path", "args", "env"}
+    if isinstance(command, dict):  # Zed writes an object: {"path", "args", "env"}
         entry = {**entry, **command}
         command = command.get("path")
     if isinstance(command, str) and command:

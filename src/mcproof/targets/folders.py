@@ -303,7 +303,7 @@ def python_start(target: str) -> tuple[str, ...]:
     if file is None:
         return ()
     folder, module = _module(file)
-    if module and re.search(r"^\s*from \.", _text(file), re.MULTILINE):  # a relative import
+    if module and re.search(r"^\s*from \.", _text(file), re.MULTILINE):  # it runs only as a part of its package
         return (*(("--cwd", folder) if folder else ()), "--", "python", "-m", module)
     return "--", "python", file
 

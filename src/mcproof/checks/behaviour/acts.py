@@ -304,9 +304,8 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
         base = stem(after)
         if tokens[number] in verbs.CONJUNCTIONS and base in _PLAIN and (base == after) == is_base:
             starts.append(number + 1)
-    listed = (
-        tokens.index(":") + 1 if ":" in tokens[:12] else len(tokens)
-    )  # the acts may follow a colon: "Manage tags: list, create"
+    # The acts may follow a colon: "Manage tags: list, create".
+    listed = tokens.index(":") + 1 if ":" in tokens[:12] else len(tokens)
     if stem("".join(tokens[listed : listed + 1])) in _KNOWN:
         starts += [
             index

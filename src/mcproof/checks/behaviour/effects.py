@@ -273,9 +273,8 @@ def _only_makes(verb: str, made_of: list[str], parameters: dict[str, Any]) -> bo
         return True
     products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
-    has_units = verb in CONVERTING and not UNITS.isdisjoint(
-        named
-    )  # parameters such as `from_unit` show what is converted
+    # Parameters such as `from_unit` show what is converted.
+    has_units = verb in CONVERTING and not UNITS.isdisjoint(named)
     if (products.isdisjoint(made_of) and not has_units) or not COSTLY.isdisjoint(made_of):
         return False
     return verb in EXTRACTING or (named.isdisjoint(RECORD_PARAMETERS) and DOCUMENTS.isdisjoint(made_of))

@@ -534,5 +534,5 @@ def _validator(pattern: str) -> Any:
 def _is_valid(validator: Any, text: str) -> bool:
     try:
         return bool(validator.is_valid(text))
-    except UnicodeEncodeError:  # a lone surrogate
+    except UnicodeEncodeError:  # a lone surrogate, which the library cannot represent
         return bool(validator.is_valid(text.encode("utf-8", "replace").decode()))

@@ -93,7 +93,7 @@ def _run_suites(options: argparse.Namespace) -> int:
     from mcproof.testing.suites.snapshots import refuse_update
 
     if options.keyword:
-        parse_expression(options.keyword)  # before anything is started
+        parse_expression(options.keyword)  # a mistake in it is reported before a server starts
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
     request: SuiteRequest = RUN.request_of(options)

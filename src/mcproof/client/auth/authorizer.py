@@ -289,7 +289,7 @@ async def _confirms(server: str, issuer: str) -> bool:
     sys.stderr.write("  send the secret or key of your client there? [y/N] ")
     sys.stderr.flush()
     line = await typed_line()
-    if not line.endswith("\n"):  # the end of the input
+    if not line.endswith("\n"):  # the input has ended, which is no answer
         sys.stderr.write("\n")
     return line.strip().lower() in _YES
 

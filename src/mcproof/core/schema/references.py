@@ -298,5 +298,5 @@ def _anchor_names(schema: dict[str, Any]) -> Iterator[str]:
         if isinstance(name, str):
             yield name
     identifier = schema.get("$id")
-    if isinstance(identifier, str) and identifier.startswith("#"):  # a draft-07 anchor
+    if isinstance(identifier, str) and identifier.startswith("#"):  # in draft-07, such an id is an anchor
         yield identifier[1:]

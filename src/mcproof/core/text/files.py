@@ -208,7 +208,7 @@ def leads_out(path: str) -> str | None:
     """The file behind a path in the working directory, if a link leads out of that directory; else None."""
     try:
         here = os.getcwd()
-    except OSError:  # it was deleted
+    except OSError:  # the working directory was deleted
         return None
     there = os.path.realpath(path)
     return there if is_inside(os.path.abspath(path), here) and not is_inside(there, os.path.realpath(here)) else None

@@ -175,7 +175,7 @@ def _json(value: Any, separator: str = ", ") -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(separator, ": "))
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot encode
         return json.dumps(value, separators=(separator, ": "))
     return text
 

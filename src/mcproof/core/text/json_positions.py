@@ -144,7 +144,7 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
     Iterative, so any depth works; the state of the innermost container is in local variables, because runs with many
     findings spend most of their time here.
     """
-    # The containers around `holder`.
+    # A stack instead of recursion: documents may be nested deeper than calls of Python.
     outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
     wanted: Wanted | None = root

@@ -317,7 +317,7 @@ def _character(ranges: Ranges, random: Random | None) -> str:
         raise _LimitExceededError
     if random is not None:
         low, high = ranges[random.randrange(len(ranges))]
-        if high - low > 200 and random.random() < 0.7:  # prefer printable ASCII
+        if high - low > 200 and random.random() < 0.7:  # mostly ASCII, which can be read in a report
             low, high = max(low, 32), min(high, 126)
             if low > high:
                 low, high = ranges[0]

@@ -226,7 +226,7 @@ def whole_id(prefix: str, folder: str = FOLDER) -> str:
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:
     """Load a stored failure. Raises InputError."""
-    return _read(*_record(id, folder))._replace(id=id)  # the file name counts
+    return _read(*_record(id, folder))._replace(id=id)  # users name a failure by its file, which may be a copy
 
 
 def is_own(id: str, folder: str = FOLDER) -> bool:

@@ -145,7 +145,8 @@ class EditorSession:
                 if not self._due and self._unscanned:
                     await self._scan(self._unscanned.pop())
                 continue
-            path = min(self._due, key=lambda due: (-self._changed.get(due, 0), due))  # the last edit first
+            # The user looks at the document of the last edit.
+            path = min(self._due, key=lambda due: (-self._changed.get(due, 0), due))
             if not await self._check(path) and self._timer is not None:
                 return
 

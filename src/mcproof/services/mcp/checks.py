@@ -78,7 +78,7 @@ def default_roots() -> tuple[str, ...]:
     """
     try:
         here = os.path.realpath(os.getcwd())
-    except OSError:  # it was deleted
+    except OSError:  # the working directory was deleted
         return ()
     if here in (os.path.realpath(os.path.expanduser("~")), os.path.dirname(here)):
         return ()

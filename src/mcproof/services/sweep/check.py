@@ -211,7 +211,7 @@ def validate_plan(plan: SweepPlan) -> None:
 
 def warm_up(plan: SweepPlan) -> None:
     """Import and build what every target needs, before the first one."""
-    gc.disable()  # see `_Work.collect`
+    gc.disable()  # between tasks instead, see `_Work.collect`
     _work(plan)
     # All that exists by now lives as long as the process, so no collection needs to look at it.
     gc.freeze()

@@ -125,7 +125,7 @@ PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", 
 def work(job: GuestJob, send_step: Callable[[str], None]) -> GuestOutcome:
     """Do a job in a process of its own: send the steps `connecting`, `checking` and `fixing`, return the outcome."""
     if hasattr(os, "nice"):
-        os.nice(5)  # pages first
+        os.nice(5)  # pages of the service come first
     try:
         outcome = outcome_of(job, send_step)
         parts: dict[str, Any] = {name: zlib.compress(data, 6) for name in PARTS if (data := getattr(outcome, name))}

@@ -147,7 +147,7 @@ class Worker(Generic[Job, Outcome]):
             if self._is_closed:
                 raise LostError("the service is stopping")
             if self._process is not None and self._process.exit_code is not None:
-                self._process.wait()  # to close its input
+                self._process.wait()  # closes the pipe to it, too
                 self._process = None
             if self._process is None:
                 self._process = _Process(self._function, self.limits)

@@ -261,7 +261,7 @@ class JsonWriter:
         items: list[Any] = []
         doubtful = doubtful_positions(value)
         for index, item in enumerate(value):
-            if index in doubtful:  # doubtful items are left out
+            if index in doubtful:  # what may be missing must not be judged as if it were there
                 continue
             below = f"{pointer}/{len(items)}"
             node = value.node(index) if isinstance(value, SourceList) else None

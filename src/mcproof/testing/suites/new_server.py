@@ -278,7 +278,7 @@ def _relative_to(folder: str, directory: str) -> str:
         return directory
     try:
         return os.path.relpath(directory, folder or os.curdir)
-    except ValueError:  # another drive
+    except ValueError:  # on another drive, to which no relative path leads
         return os.path.abspath(directory)
 
 

@@ -250,7 +250,7 @@ class SnapshotStore:
         stored = document.get("snapshots") if isinstance(document, dict) else None
         if not isinstance(stored, dict):
             raise InputError("not a snapshot file: no `snapshots` object", file=self.file)
-        mask_version(stored)  # older files have it
+        mask_version(stored)  # files of older versions still contain it
         return stored
 
     def compare(self, name: str, value: Any) -> Mismatch | None:

@@ -444,7 +444,8 @@ def call_function(host: McpHost, library: Library, name: str, given: list[Value]
             if name == "registerAppTool":
                 return _register_tool(host, native, given[1:], None if place is None else place)
             return _resource(host, native, given[1:], place)
-    is_type = name == "parse" and library.package.startswith("@modelcontextprotocol/")  # `ToolSchema.parse({…})`
+    # It returns what it gets, as `ToolSchema.parse({…})`.
+    is_type = name == "parse" and library.package.startswith("@modelcontextprotocol/")
     if (is_type or name in _PASSES) and given:
         return given[0]
     if name in ("createMcpHandler", "initializeMcpApiHandler") and given:

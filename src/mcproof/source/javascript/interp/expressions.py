@@ -340,7 +340,7 @@ def _spread_into(run: Interpreter, target: JsObject, value: Value) -> None:
         target.is_open = target.is_open or value.is_open
         target.sources = (*value.sources, *target.sources)[:8]
         if run.host.is_native(value.native):
-            target.native = value.native  # a copy of the environment
+            target.native = value.native  # a copy of `process.env` is still the environment
     elif not (value is None or value is UNDEFINED or isinstance(value, (bool, int, float, str))):
         target.is_open = True
 

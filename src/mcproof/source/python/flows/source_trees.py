@@ -150,9 +150,8 @@ def _name_of(node: ast.expr, parent: ast.AST | None) -> str:
         at = next((index for index, value in enumerate(parent.values) if value is node), None)
         key = parent.keys[at] if at is not None else None
         return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
-    if (
-        isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[1] is node
-    ):  # as `os.getenv("API_KEY", "…")`
+    # The default of a variable is named by it: `os.getenv("API_KEY", "…")`.
+    if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[1] is node:
         first = parent.args[0]
         return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
     return ""

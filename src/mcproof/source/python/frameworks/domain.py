@@ -259,9 +259,8 @@ class McpDomain:
             return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
             return self._method_of_server(holder, name, call)
-        if (
-            isinstance(holder, Instance) and name in tables.MIXIN_METHODS
-        ):  # it registers its methods: `mixin.register_all(server)`
+        # An object may register its own methods: `mixin.register_all(server)`.
+        if isinstance(holder, Instance) and name in tables.MIXIN_METHODS:
             server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
             if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
                 for kind, method, given in servers.marked(holder, name, call):

@@ -140,7 +140,7 @@ def _call_briefly(run: Interpreter, function: Function, call: Call) -> Any:
     except BudgetExceededError as error:
         if run.budget.steps > outer or run.budget.items > run.budget.most_items:
             raise
-        run.functions.followed.difference_update(error.unfinished)  # they may be followed again
+        run.functions.followed.difference_update(error.unfinished)  # another call may follow them to the end
         run.functions.endless.add(id(function.node))
         return UNKNOWN
     finally:

@@ -197,7 +197,7 @@ class Interpreter:
             except BudgetExceededError as error:
                 if budget.steps > budget.root_limit or budget.items > budget.most_items:
                     raise
-                self.functions.followed.difference_update(error.unfinished)  # they may be followed again
+                self.functions.followed.difference_update(error.unfinished)  # a call may follow them to the end
                 self.decorating = False
             finally:
                 self.frames.pop()

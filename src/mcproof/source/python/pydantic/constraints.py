@@ -231,9 +231,8 @@ def _bounded(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any],
         keyword = _keyword(key, schema)
         if keyword is None:
             continue
-        is_compiled = (
-            isinstance(value, ExternalCall) and value.func.last == "compile"
-        )  # already, with `re.compile(pattern)`
+        # The pattern may be compiled already: `re.compile(pattern)`.
+        is_compiled = isinstance(value, ExternalCall) and value.func.last == "compile"
         pattern = value.argument(0, "pattern") if is_compiled and value.args else value
         if isinstance(pattern, str if is_compiled else (int, float, str)):
             bounded[keyword] = pattern
