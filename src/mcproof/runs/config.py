@@ -164,9 +164,9 @@ def settings_for(directory: str) -> Settings:
 class SettingsFinder:
     """Finds the configurations of many targets, and reads each file once; `top` is the highest folder searched."""
 
-    def __init__(self, instead: Mapping[str, bytes] | None = None, top: str | None = None) -> None:
-        """Prepare to find configurations; `instead` replaces the content of files, by their absolute paths."""
-        self._instead = instead or {}
+    def __init__(self, overrides: Mapping[str, bytes] | None = None, top: str | None = None) -> None:
+        """Prepare to find configurations; `overrides` replaces the content of files, by their absolute paths."""
+        self._overrides = overrides or {}
         self._top = None if top is None else os.path.realpath(top)
         # By folder, as thousands of files of a sweep share one.
         self._known: dict[str, Settings | None] = {}
@@ -198,7 +198,7 @@ class SettingsFinder:
 
     def _settings_in(self, directory: str) -> Settings | None:
         if directory not in self._known:
-            self._known[directory] = _settings_in(directory, self._instead)
+            self._known[directory] = _settings_in(directory, self._overrides)
         return self._known[directory]
 
 

@@ -79,14 +79,14 @@ class Omissions:
 
     def reported(self) -> list[SourceProblem]:
         """The omissions to report."""
-        found = []
+        problems = []
         for reason, lines in self._lines.items():
             if len(lines) <= MOST_REPORTED:
-                found += [SourceProblem(file, line, None, reason.of_one) for file, line in lines]
+                problems += [SourceProblem(file, line, None, reason.of_one) for file, line in lines]
             else:
                 file, line = next(iter(lines))
-                found.append(SourceProblem(file, line, None, reason.of_many.format(f"{len(lines):,}")))
-        return found
+                problems.append(SourceProblem(file, line, None, reason.of_many.format(f"{len(lines):,}")))
+        return problems
 
 
 MOST_SERVED = 20_000
@@ -158,7 +158,7 @@ def assemble(
     `info` is its `initialize` entry, `numbers` the number of each server; `incomplete_lists` collects incomplete lists.
     """
     document: dict[str, Any] = {name: [] for name in ("tools", "resources", "resourceTemplates", "prompts")}
-    made = Assembled(document, {}, [], {}, {}, [])
+    assembled = Assembled(document, {}, [], {}, {}, [])
     files: dict[str, None] = {}
     for item in items:
         siblings = document[LISTS[item.kind]]
@@ -171,18 +171,18 @@ def assemble(
         if item.is_conditional:
             item.raw["_meta"] = {**item.raw.get("_meta", {}), CONDITIONAL: True}
         siblings.append(item.raw)
-        made.lines[pointer] = item.lines
+        assembled.lines[pointer] = item.lines
         if item.continuation_lines:
-            made.continuation_lines[pointer] = item.continuation_lines
+            assembled.continuation_lines[pointer] = item.continuation_lines
         if item.tool is not None:
-            made.tools.append(item.tool._replace(server=numbers[item.registration.server]))
+            assembled.tools.append(item.tool._replace(server=numbers[item.registration.server]))
         for below, location in item.locations.items():
-            made.locations[f"{pointer}{below}"] = location
+            assembled.locations[f"{pointer}{below}"] = location
             files.setdefault(location.file)
-    made.files.extend(sorted(files))
+    assembled.files.extend(sorted(files))
     if info and any(document.values()):
-        return made._replace(document={"initialize": info, **document})
-    return made
+        return assembled._replace(document={"initialize": info, **document})
+    return assembled
 
 
 def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[RenderedItem]:
@@ -190,27 +190,27 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
 
     Names are unique per server; with `as_one`, all servers make one catalog, in which names are unique.
     """
-    kept: list[RenderedItem] = []
+    distinct: list[RenderedItem] = []
     same_name: dict[tuple[str, str], list[int]] = {}
     origins: set[tuple[str, str, int]] = set()
     for item in items:
         here = item.registration
         others = same_name.setdefault(item.key, [])
-        at = next((index for index in others if kept[index].registration.server == here.server), None)
+        at = next((index for index in others if distinct[index].registration.server == here.server), None)
         # a factory that is called twice registers the same function on two servers, which users see as one
         is_new = (*item.key, here.origin) not in origins
         origins.add((*item.key, here.origin))
         if at is None:
-            may_be_same = (here.is_any_server or kept[index].registration.is_any_server for index in others)
+            may_be_same = (here.is_any_server or distinct[index].registration.is_any_server for index in others)
             is_kept = is_new and not (any(may_be_same) or (as_one and others))
         else:
-            is_kept = here.may_repeat and kept[at].registration.owner == here.owner
+            is_kept = here.may_repeat and distinct[at].registration.owner == here.owner
         if is_kept:
-            others.append(len(kept))
-            kept.append(item)
-        elif at is not None and kept[at].registration.owner == here.owner:
-            kept[at] = _either(kept[at], item)
-    return kept
+            others.append(len(distinct))
+            distinct.append(item)
+        elif at is not None and distinct[at].registration.owner == here.owner:
+            distinct[at] = _either(distinct[at], item)
+    return distinct
 
 
 def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:

@@ -18,12 +18,12 @@ _MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterd
 
 def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The names of arguments that are numbers or choices in every tool that has them."""
-    plain: set[str] = set()
+    bounded: set[str] = set()
     free: set[str] = set()
     for tool in tools:
         for name, member in _properties(tool).items():
-            (plain if _is_plain(member) else free).add(name)
-    return frozenset(plain - free)
+            (bounded if _is_plain(member) else free).add(name)
+    return frozenset(bounded - free)
 
 
 def _properties(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def tools_of(
 ) -> tuple[str, ...]:
     """The tools of a common handler that reach a use: by the names that it compares, else by the argument."""
     named = set(cases)
-    known = [str(tool["name"]) for tool in tools if isinstance(tool.get("name"), str)]
-    if chosen := [name for name in known if name in named]:
+    names = [str(tool["name"]) for tool in tools if isinstance(tool.get("name"), str)]
+    if chosen := [name for name in names if name in named]:
         return tuple(chosen)
     others = set(excluded)
     with_parameter = (str(tool.get("name")) for tool in tools if parameter in _properties(tool))
@@ -65,12 +65,12 @@ def one_for_each_fact(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
     groups: dict[Any, list[SourceFlow]] = {}
     for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
         groups.setdefault((flow.kind, flow.parameters[0], flow.is_used), []).append(flow)
-    found = []
+    first_flows = []
     for group in groups.values():
         first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])
         ordered = [first, *(flow for flow in group if flow is not first)]
         names = zip(*((flow.parameters, flow.tools, flow.others) for flow in ordered), strict=True)
         parameters, tools, others = (tuple(dict.fromkeys(chain.from_iterable(lists))) for lists in names)
         further = tuple(flow.steps[-1] for flow in ordered[1:])
-        found.append(first._replace(parameters=parameters, tools=tools, others=others, further=further))
-    return found
+        first_flows.append(first._replace(parameters=parameters, tools=tools, others=others, further=further))
+    return first_flows

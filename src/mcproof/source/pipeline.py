@@ -42,9 +42,9 @@ def discover(
     if not target.endswith(JAVASCRIPT) and (not is_folder or _has_file(target, (".py",))):
         from mcproof.source.python import pipeline as python
 
-        found = python.discover(target, overrides, whole=whole, cache=cache)
-        if any(found.document.values()) or not is_folder or not _has_file(target, JAVASCRIPT):
-            return found
+        source_map = python.discover(target, overrides, whole=whole, cache=cache)
+        if any(source_map.document.values()) or not is_folder or not _has_file(target, JAVASCRIPT):
+            return source_map
     from mcproof.source.javascript import pipeline as javascript
 
     return javascript.discover(target, overrides, whole=whole)
@@ -52,20 +52,20 @@ def discover(
 
 def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
     """Return the catalog of each server in the source below a folder, with a name that leads to it."""
-    found = []
+    servers = []
     if _has_file(folder, (".py",)):
         from mcproof.source.python import pipeline as python
 
-        found += python.discover_servers(folder, overrides)
+        servers += python.discover_servers(folder, overrides)
     if _has_file(folder, JAVASCRIPT):
         from mcproof.source.javascript import pipeline as javascript
 
-        known = {name for name, source in found if any(source.document.values())}
+        served = {name for name, source in servers if any(source.document.values())}
         for name, source in javascript.discover_servers(folder, overrides):
             if any(source.document.values()):
                 # the folder itself may be the name of a server in Python already
-                found.append((source.files[0] if name in known and source.files else name, source))
-    return found
+                servers.append((source.files[0] if name in served and source.files else name, source))
+    return servers
 
 
 def registers(content: bytes) -> bool:

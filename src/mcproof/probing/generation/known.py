@@ -178,6 +178,6 @@ class KnownValues:
         return [fact.value for _, fact in sorted((row for row in ranked if row[0]), key=worth, reverse=True)]
 
 
-def _like(known: str | int, value: Any) -> Any:
+def _like(reused: str | int, value: Any) -> Any:
     """A known value in the type of a generated one: an id may be a number where it is listed."""
-    return str(known) if isinstance(value, str) else known
+    return str(reused) if isinstance(value, str) else reused

@@ -137,8 +137,8 @@ class ServiceLog:
             record = {"time": moment, "level": level, "event": event, "message": message, **fields}
             line = json.dumps(record)
         else:
-            mark = "" if level == "info" else f"{level}: "
-            line = without_commands(f"{moment} {mark}{safe(message)}")
+            prefix = "" if level == "info" else f"{level}: "
+            line = without_commands(f"{moment} {prefix}{safe(message)}")
         stream = self._stream or sys.stderr
         with suppress(OSError, ValueError):
             stream.write(line + "\n")

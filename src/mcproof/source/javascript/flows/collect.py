@@ -139,20 +139,20 @@ def _function_at(module: Module, node: Node, declarations: Declarations) -> Func
     holder = FunctionRef(module, node, {})
     walk = Walk(None, declarations, holder, {})
     try:
-        found = evaluate(walk, node)
+        flow = evaluate(walk, node)
     except (WalkLimitError, RecursionError):
         return None
-    if found.function is None and node.type == "call_expression":  # a wrapper: `withLogging(async (arguments) => …)`
+    if flow.function is None and node.type == "call_expression":  # a wrapper: `withLogging(async (arguments) => …)`
         listed = node.child_by_field_name("arguments")
         inner = [child for child in children_of(listed) if child.type == "arrow_function"] if listed is not None else []
         return FunctionRef(module, inner[-1], {}) if inner else None
-    return found.function
+    return flow.function
 
 
 def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> SourceFlows:
     """The flows from what clients send."""
     declarations = Declarations(modules, MOST_STEPS_IN_ALL)
-    found: dict[tuple[str, int], tuple[Use, dict[str, None], dict[str, None], dict[str, None]]] = {}
+    uses_at: dict[tuple[str, int], tuple[Use, dict[str, None], dict[str, None], dict[str, None]]] = {}
     incomplete = []
     for entry in entries_of(modules, declarations):
         own = [tool for tool in tools if tool.get("name") == entry.name] or tools
@@ -162,7 +162,7 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
         for use in uses:
             parameter = _parameter(use)
             kind = SHELL if use.kind == PROGRAM else use.kind
-            _, parameters, names, others = found.setdefault((kind, use.node.id), (use, {}, {}, {}))
+            _, parameters, names, others = uses_at.setdefault((kind, use.node.id), (use, {}, {}, {}))
             parameters[parameter] = None
             if entry.kind != "tools":
                 others[f"{entry.kind[:-1]} `{entry.name}`" if entry.name else f"any {entry.kind[:-1]}"] = None
@@ -170,9 +170,9 @@ def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> Sour
                 names[entry.name] = None
             else:
                 names.update(dict.fromkeys(tools_of(use.cases, parameter, tools)))
-        if len(found) > MOST_FLOWS:
+        if len(uses_at) > MOST_FLOWS:
             break
-    flows = [_flow(kind, *reached) for (kind, _), reached in found.items()]
+    flows = [_flow(kind, *reached) for (kind, _), reached in uses_at.items()]
     return SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete), _UNREAD)
 
 

@@ -65,7 +65,7 @@ class SourceTree:
 def source_trees(target: str, modules: Modules) -> list[SourceTree]:
     """The files of a target, without tests and examples."""
     problems: list[SourceProblem] = []
-    found = []
+    trees = []
     for file in python_files(target, problems):
         folders = os.path.relpath(file, target).split(os.sep)[:-1] if os.path.isdir(target) else []
         if not _EXAMPLE_FOLDERS.isdisjoint(folders):
@@ -73,8 +73,8 @@ def source_trees(target: str, modules: Modules) -> list[SourceTree]:
         data = modules.data(os.path.abspath(file))
         text = decoded(data, file, problems) if data is not None and not is_test(file, data) else None
         if text is not None:
-            found.append(SourceTree(file, text, modules))
-    return found
+            trees.append(SourceTree(file, text, modules))
+    return trees
 
 
 def dotted(node: ast.AST) -> str:

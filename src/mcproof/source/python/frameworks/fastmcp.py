@@ -104,7 +104,7 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
             fenced = not fenced
         elif heading is not None and _opens_section(lines, offset):
             name = heading[1].lower()
-            kept = current
+            text_before = current
             if name in _PARAMETERS:
                 items, last = _items(lines, offset + 1)
                 parameters.update(_entries(items))
@@ -113,8 +113,8 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
             else:
                 last = _block_end(lines, offset + 1)
             # The first text is the description; what stands between later sections is lost, as in the original.
-            if description is None and any(kept):
-                description = "\n".join(kept).rstrip("\n")
+            if description is None and any(text_before):
+                description = "\n".join(text_before).rstrip("\n")
             current, structured = [], True
             offset = last + 1
             continue
