@@ -1,7 +1,8 @@
 """Discovery in source of any language: the catalog of a target, and what else its source shows.
 
 A file is read by its suffix. A folder is read in both languages; where it has servers in both, what needs one catalog
-takes those of Python, and `discover_servers` gives all of them.
+takes those of Python, and `discover_servers` gives all of them. Why each language has an interpreter of its own:
+docs/decisions/0075-two-interpreters.md.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ _ENOUGH: dict[Aspect, float] = {"returns": 1.0, "examples": 1.0}
 """The content needed next to a cue, where less than usual is enough: "returns JSON"."""
 _HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
 
-# Scripts without spaces between words: Thai and Lao, kana, Han.
+# No spaces show where words of these scripts end, so that characters are counted: Thai and Lao, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _BEFORE_UNSPACED = "\u0dff"
 _ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[.'_-][A-Za-z0-9]+)*")
@@ -219,9 +219,9 @@ _CLOSING = " .!?*_，。—–-\u00a0"
 _HAN_DIGITS = frozenset("二两三四五六七八九十百千")
 _LAST_WORDS = frozenset(cue.split()[-1] for cue in CUES)
 _EXAMPLE_WORDS = frozenset(cue.split()[-1] for cue, aspect in CUES.items() if aspect == "examples")
-# The end of a line that may be inside a sentence: the next one continues in lower case and is not a list item.
+# Not every line ends a sentence: one goes on if the next line begins in lower case and is no list item.
 _WRAPPED = re.compile(r"\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
-# A sentence that follows another without punctuation.
+# Many authors leave out the full stop: a capital or one of these words begins a sentence nevertheless.
 _RUN_ON = re.compile(
     r"[. ](?=[A-Z])(?:(?<=[a-z]{3}\.)(?=.[a-z])|"
     r"(?<=[\w)]{2} )(?:(?=(?:This|It|Its|Use|Our|We|You|These|When|If|Returns) )|"

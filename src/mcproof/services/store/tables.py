@@ -72,9 +72,8 @@ SERVERS = Table(
     METADATA,
     Column("id", _KEY, primary_key=True),
     Column("name", ServerString(500), nullable=False, unique=True),
-    Column(
-        "title", ServerString(500), nullable=False
-    ),  # what it calls itself: two servers may have one title, but not one name
+    # What it calls itself: two servers may have one title, but not one name.
+    Column("title", ServerString(500), nullable=False),
     Column("runs", Integer, nullable=False),
     Column("last_run", _KEY, nullable=True),
     Column("last_seen", ServerString(32), nullable=True),

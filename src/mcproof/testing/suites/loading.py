@@ -79,8 +79,8 @@ class Fields(NamedTuple):
         A value that does not fit becomes None, so that what is around it is read nevertheless; unknown keys are gone.
         """
         misfits: dict[Path, Any] = {}
-        # The schema that editors get decides what fits; only the words are ours: docs/decisions/0068-readers-follow-
-        # schemas.md.
+        # The schema that editors get decides what fits, and only the words are ours:
+        # docs/decisions/0068-readers-follow-schemas.md.
         for breach in suite_schema().breaches(json_value(root), schema, (), place):
             if _is_read_by_hand(breach):
                 continue
