@@ -148,7 +148,8 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
     outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
     wanted: Wanted | None = root
-    member: re.Match[str] | None = None  # the key before the value at `start`
+    member: re.Match[str] | None = None
+    """The key before the value at `start`."""
     start, separator_end, end = _space(text, 0).end(), 0, -1
     while True:
         if wanted is not None:  # else the value has been skipped already

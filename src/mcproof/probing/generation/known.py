@@ -128,13 +128,14 @@ def _rank(fact: Fact, wanted: Words, subject: Words) -> int:
     if fact.name == wanted and (owner or last not in _KINDS):
         return 6
     if last in _KINDS:
-        if owner:  # `projects[].id` for `project_id`, `tables: ["a"]` for `table_name`
+        # The owner may be the list around a value: `projects[].id` for `project_id`, `tables: ["a"]` for `table_name`.
+        if owner:
             return 5 if fact.name == (last,) and fact.inside.issuperset(owner) else 4 * (fact.name == owner[-1:])
         if fact.name == wanted:  # `id` for `id`, of what the tool is about
             return 5 if fact.inside.intersection(subject) else 2 * (last in _ADDRESSES)
         return 2 * (fact.name == ("file",) and last == "path")
     if len(fact.name) == 1 and fact.name[0] in _KINDS and fact.inside.issuperset(wanted):
-        return 3  # `projects[].id` for `project`
+        return 3  # a parameter is often called as what its id is of: `projects[].id` for `project`
     return 0
 
 

@@ -181,7 +181,7 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
         folder, depth = waiting.pop()
         try:
             status = os.stat(folder)
-            if (status.st_dev, status.st_ino) in seen:  # a circular link
+            if (status.st_dev, status.st_ino) in seen:  # a link to a folder above would be followed forever
                 continue
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as listing:

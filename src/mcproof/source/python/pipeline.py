@@ -339,7 +339,7 @@ def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
     starts = [_first_line(statement) for statement in tree.body]
     ends = [statement.end_lineno or 0 for statement in tree.body[:-1]]
     if not starts or any(later <= end for end, later in zip(ends, starts[1:], strict=True)):
-        return None  # several statements on one line
+        return None  # a line with several statements has no part that can be parsed on its own
     edit = _edit_between(old, new)
     first, last = (old.count("\n", 0, offset) + 1 for offset in (edit.start, edit.old_end))
     number = bisect_right(starts, first) - 1

@@ -374,5 +374,5 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,
 }
-if hasattr(ast, "TypeAlias"):  # since Python 3.12
+if hasattr(ast, "TypeAlias"):  # Python 3.11 has no such statement
     STATEMENTS[ast.TypeAlias] = _type_alias
