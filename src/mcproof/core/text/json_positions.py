@@ -148,16 +148,15 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
     outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
     wanted: Wanted | None = root
-    member: re.Match[str] | None = None
-    """The key before the value at `start`."""
+    key_before: re.Match[str] | None = None
     start, separator_end, end = _space(text, 0).end(), 0, -1
     while True:
         if wanted is not None:  # else the value has been skipped already
             if last_wins:
                 wanted.forget()
-            key = -1 if member is None else member.start(1) - 1
+            key = -1 if key_before is None else key_before.start(1) - 1
             if (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
-                outer.append((holder, holder_key, holder_start, index, is_object, separator_end, member, start))
+                outer.append((holder, holder_key, holder_start, index, is_object, separator_end, key_before, start))
                 holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
                 holder.entered = True
                 separator_end = start + 1
@@ -175,23 +174,23 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
                 index += 1
                 break
             holder.span = _new(Span, (holder_key, holder_start, at + 1))
-            if holder.needs_layout and member is not None:
-                before_key, colon = text[separator_end : member.start(1) - 1], text[member.end(1) + 1 : start]
+            if holder.needs_layout and key_before is not None:
+                before_key, colon = text[separator_end : key_before.start(1) - 1], text[key_before.end(1) + 1 : start]
                 if not before_key and " " in colon and text[separator_end - 1] == "{":
                     before_key = " "  # a single member does not show the separator
                 holder.layout = Layout(before_key, colon, end, at)
-            holder, holder_key, holder_start, index, is_object, separator_end, member, start = outer.pop()
+            holder, holder_key, holder_start, index, is_object, separator_end, key_before, start = outer.pop()
             end = at + 1
 
         if is_object:
             while True:  # to the next wanted member, or to the end of a value that no comma follows directly
-                member = _plain_key(text, separator_end)
-                if member is not None:
-                    token = member[1]
+                key_before = _plain_key(text, separator_end)
+                if key_before is not None:
+                    token = key_before[1]
                 else:
-                    member = _escaped_key(text, separator_end)
-                    token = scanstring(text, member.start(1))[0]
-                start = member.end()
+                    key_before = _escaped_key(text, separator_end)
+                    token = scanstring(text, key_before.start(1))[0]
+                start = key_before.end()
                 wanted = holder.get(token)
                 if wanted is not None:
                     break
@@ -200,7 +199,7 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
                     break
                 separator_end = end + 1
         else:
-            member, start = None, _space(text, separator_end).end()
+            key_before, start = None, _space(text, separator_end).end()
             wanted = holder.get(str(index))
             if wanted is None:
                 end = _skip_value(text, start)[1]
