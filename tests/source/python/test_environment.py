@@ -1,4 +1,4 @@
-"""Values from the environment: names and texts take the default, conditions stay open."""
+"""Values from the environment: names and texts take the default; what only a variable adds is conditional."""
 
 from __future__ import annotations
 
@@ -61,36 +61,52 @@ def test_a_name_takes_the_default_of_an_unset_variable(code: str, name: str, tmp
 
 
 @pytest.mark.parametrize(
-    "condition",
+    ("condition", "default"),
     [
-        'os.getenv("ON", "false").lower() == "true"',
-        'os.environ.get("ON")',
-        'os.environ.get("ON") is None',
-        'not os.environ.get("ON", "")',
-        'int(os.getenv("ON", "0")) > 0',
-        'bool(os.getenv("ON", "1"))',
-        '"write" in os.getenv("ON", "read")',
-        'os.getenv("ON", "a") in ("a", "b")',
-        "settings.on",
-        "settings.level > 3",
-        'settings.mode == "all" and settings.on',
-        'settings.mode == "all" or settings.on',
-        'len(os.getenv("ON", "")) == 0',
-        'os.getenv("ON", "0") + "1" == "01"',
-        'os.getenv("ON", "a,b").split(",")[0] == "a"',
-        '"a" in os.getenv("ON", "a,b").split(",")',
-        '(True if os.getenv("ON") else False)',
+        ('os.getenv("ON", "false").lower() == "true"', False),
+        ('os.environ.get("ON")', False),
+        ('os.environ.get("ON") is None', True),
+        ('not os.environ.get("ON", "")', True),
+        ('int(os.getenv("ON", "0")) > 0', False),
+        ('bool(os.getenv("ON", "1"))', True),
+        ('"write" in os.getenv("ON", "read")', False),
+        ('os.getenv("ON", "a") in ("a", "b")', True),
+        ("settings.on", False),
+        ("settings.level > 3", True),
+        ('settings.mode == "all" and settings.on', False),
+        ('settings.mode == "all" or settings.on', True),
+        ('len(os.getenv("ON", "")) == 0', True),
+        ('os.getenv("ON", "0") + "1" == "01"', True),
+        ('os.getenv("ON", "a,b").split(",")[0] == "a"', None),
+        ('"a" in os.getenv("ON", "a,b").split(",")', None),
+        ('(True if os.getenv("ON") else False)', False),
     ],
 )
-def test_a_condition_on_the_environment_stays_open(condition: str, tmp_path: Path) -> None:
+def test_what_the_environment_adds_is_conditional(condition: str, default: bool | None, tmp_path: Path) -> None:
     settings = (
         'class S(BaseSettings):\n    on: bool = False\n    level: int = 5\n    mode: str = "all"\nsettings = S()\n'
     )
     code = f"if {condition}:\n    @mcp.tool\n    def a(): ...\nelse:\n    @mcp.tool\n    def b(): ...\n"
     result = found(tmp_path, f"{HEAD}\n{settings}\n{code}")
     assert names(result) == ["a", "b"]
-    assert is_conditional(result, "a")
-    assert is_conditional(result, "b")
+    assert [is_conditional(result, name) for name in ("a", "b")] == [default is not True, default is not False]
+
+
+@pytest.mark.parametrize(
+    ("code", "conditional"),
+    [
+        ("if not os.getenv('READ_ONLY'):\n    tools.append(b)", [False, False]),
+        ("if os.getenv('WRITE'):\n    tools.append(b)", [False, True]),
+        ("if os.getenv('READ_ONLY'):\n    tools = [a]\nelse:\n    tools = [a, b]", [False, False]),
+        ("tools = [a] if os.getenv('READ_ONLY') else [a, b]", [False, False]),
+        ("tools = [a, b] if os.getenv('WRITE') else [a]", [False, True]),
+        ("def pick():\n    if os.getenv('READ_ONLY'):\n        return\n    tools.append(b)\npick()", [False, False]),
+        ("def pick():\n    if not os.getenv('WRITE'):\n        return\n    tools.append(b)\npick()", [False, True]),
+    ],
+)
+def test_what_only_a_flag_removes_is_certain(code: str, conditional: list[bool], tmp_path: Path) -> None:
+    text = f"{HEAD}\ndef a(): ...\ndef b(): ...\ntools = [a]\n{code}\nfor one in tools:\n    mcp.tool(one)\n"
+    assert [is_conditional(found(tmp_path, text), name) for name in ("a", "b")] == conditional
 
 
 def test_a_required_variable_has_no_default(tmp_path: Path) -> None:

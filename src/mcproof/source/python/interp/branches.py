@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.python.interp.bindings import LazyImport, Signature, either
@@ -54,7 +54,8 @@ def follow_branches(
 ) -> str | None:
     """Follow alternatives of which one is taken under an unknown condition.
 
-    `likely` is the position of the one that the defaults of the environment select: names and results take its values.
+    `likely` is the position of the one that the defaults of the environment select: names and results take its values,
+    and what it registers is certain.
     """
     run.budget.charge(len(scope.names))
     # only running the program would decide, so all are followed, and where they differ the value is doubtful or
@@ -65,7 +66,7 @@ def follow_branches(
     for index, body in enumerate(bodies):
         scope.names = dict(before)
         returned = len(frame.returns)
-        with run.in_doubt():
+        with run.in_doubt() if index != likely else nullcontext():
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
         if likely not in (None, index):
@@ -74,12 +75,14 @@ def follow_branches(
     scope.names = merge_names(run, [names for outcome, names in ends if outcome == nearest])
     if likely is not None and ends[likely][0] == nearest:
         for name, value in scope.names.items():
-            if value is UNKNOWN and name in ends[likely][1]:
-                scope.names[name] = assumed(ends[likely][1][name])
+            if name in ends[likely][1]:
+                scope.names[name] = as_by_default(value, ends[likely][1][name])
     elif likely is not None and ends[likely][0] == RETURN:
         frame.unlikely_after = min(len(frame.returns), frame.unlikely_after)
     for way in (CONTINUE, BREAK, RETURN):
         left = [names for outcome, names in ends if outcome == way != nearest]
+        if likely is not None and ends[likely][0] != way:
+            continue  # by default the following code is reached
         if left:  # the following code is only reached under a condition, until the end of what may be left
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
@@ -98,6 +101,15 @@ def joining_exits(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
     finally:
         run.lower_doubt(run.doubt - len(frame.left.pop(way, ())))
         frame.left[way] = outer
+
+
+def as_by_default(joined: Any, default: Any) -> Any:
+    """A joined value, and what it is by default: the certain items of that list are certain."""
+    if isinstance(joined, SourceList) and isinstance(default, list) and joined is not default:
+        unsure = doubtful_positions(default)
+        sure = {_identity(item) for index, item in enumerate(default) if index not in unsure}
+        joined.doubtful -= {index for index, item in enumerate(joined) if _identity(item) in sure}
+    return assumed(default) if joined is UNKNOWN else joined
 
 
 def merge_names(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:

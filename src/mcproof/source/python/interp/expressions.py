@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.source.python.interp.attributes import attribute, docstring_of
 from mcproof.source.python.interp.bindings import ModuleValue
-from mcproof.source.python.interp.branches import first_by_default, first_or, join
+from mcproof.source.python.interp.branches import as_by_default, first_by_default, first_or, join
 from mcproof.source.python.interp.containers import (
     BOUNDED,
     CHARACTERS_PER_STEP,
@@ -18,7 +18,6 @@ from mcproof.source.python.interp.containers import (
     Assumed,
     SourceDict,
     SourceList,
-    assumed,
     default_of,
     doubtful_positions,
     extent_of,
@@ -273,9 +272,7 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
     with run.in_doubt():
         body, orelse = run.resolve(evaluate(run, node.body, scope)), run.resolve(evaluate(run, node.orelse, scope))
     joined = join(run, body, orelse)
-    if joined is UNKNOWN and isinstance(test, Assumed):
-        return assumed(body if test.default else orelse)
-    return joined
+    return as_by_default(joined, body if test.default else orelse) if isinstance(test, Assumed) else joined
 
 
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
