@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from source.javascript.sources import SERVER, project, tools
+from source.javascript.sources import SERVER, names, project, served, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,3 +73,18 @@ def test_the_platform_and_files_outside_the_project_have_defaults(tmp_path: Path
 
 def test_an_import_of_nothing_is_unknown(tmp_path: Path) -> None:
     assert described(tmp_path, "import();" + PORT % 1) == "Port 1."
+
+
+def test_a_call_that_may_have_returned_before_does_not_end_the_program(tmp_path: Path) -> None:
+    text = """
+    const flags = {};
+    for (const word of process.argv.slice(2)) flags[word] = true;
+    function check() {
+      const old = ["password"].filter((name) => name in flags);
+      if (old.length === 0) return;
+      throw new Error(old.join());
+    }
+    check();
+    server.registerTool("moor", {}, async () => ({ content: [] }));
+    """
+    assert names(served(tmp_path, text)) == ["moor"]

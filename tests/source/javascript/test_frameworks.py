@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mcproof.source.javascript.pipeline import discover_servers
-from source.javascript.sources import SERVER, names, project, tools
+from source.javascript.sources import SDK, SERVER, names, project, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,3 +126,41 @@ export default async function moor({ berth }) { return berth; }
         ("moor", "Moors."),
     ]
     assert all("/inputSchema" in tool.unknown for tool in source.tools)
+
+
+def test_typebox_writes_json_schemas(tmp_path: Path) -> None:
+    text = """
+    import { Type } from "@sinclair/typebox";
+    const Berth = Type.Object({
+      name: Type.String({ minLength: 1 }),
+      depth: Type.Optional(Type.Number({ default: 3 })),
+      side: Type.Union([Type.Literal("port"), Type.Literal(2)]),
+      ropes: Type.Array(Type.Integer()),
+      marks: Type.Record(Type.String(), Type.Any()),
+      later: Type.Partial(Type.Object({})),
+    }, { additionalProperties: false });
+    const server = new Server({ name: "harbour", version: "1" }, { capabilities: { tools: {} } });
+    server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [{ name: "moor", inputSchema: Berth }] }));
+    """
+    source = project(tmp_path, {"index.js": SDK + text})
+    assert tools(source)[0]["inputSchema"] == {
+        "type": "object",
+        "required": ["name", "side", "ropes", "marks", "later"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1},
+            "depth": {"type": "number", "default": 3},
+            "side": {"anyOf": [{"const": "port", "type": "string"}, {"const": 2, "type": "number"}]},
+            "ropes": {"type": "array", "items": {"type": "integer"}},
+            "marks": {"type": "object", "patternProperties": {"^(.*)$": {}}},
+            "later": {},
+        },
+        "additionalProperties": False,
+    }
+    assert source.tools[0].unknown == {"/inputSchema/properties/later"}
+
+
+@pytest.mark.parametrize(("sdk", "expected"), [("1.23.0", None), ("1.24.0", {"taskSupport": "forbidden"})])
+def test_the_sdk_says_that_a_tool_is_no_task(sdk: str, expected: dict[str, str] | None, tmp_path: Path) -> None:
+    text = SERVER + 'server.registerTool("moor", {}, async () => ({ content: [] }));'
+    (tool,) = tools(project(tmp_path, {"index.js": text}, dependencies={"@modelcontextprotocol/sdk": sdk}))
+    assert tool.get("execution") == expected

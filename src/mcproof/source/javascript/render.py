@@ -250,6 +250,9 @@ def _complete_tool(raw: dict[str, Any], item: RegisteredItem, writer: Writer) ->
             emitter = writer.versions.emitter(item.server.framework, item.server.package, path)
             rendered = input_schema(UNDEFINED, emitter)
             raw["inputSchema"] = rendered.json if isinstance(rendered, RenderedSchema) else {"type": "object"}
+    sdk = writer.versions.sdk(item.server.framework, item.server.package, _path_of(item))
+    if "tools" not in item.server.handlers and "execution" not in item.given and (1, 24) <= sdk < (2,):
+        raw["execution"] = {"taskSupport": "forbidden"}
 
 
 def _lines(place: Place | None) -> tuple[tuple[str, int], ...]:

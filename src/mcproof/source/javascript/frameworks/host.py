@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source.javascript.frameworks import arguments as parsers
-from mcproof.source.javascript.frameworks import folders, registration, schemas
+from mcproof.source.javascript.frameworks import folders, registration, schemas, typebox
 from mcproof.source.javascript.frameworks import node as node_modules
 from mcproof.source.javascript.frameworks.servers import ServerPart, ServerValue
 from mcproof.source.javascript.interp.builtins import argument
@@ -173,6 +173,8 @@ class McpHost:
         if name == "zodToJsonSchema" or (library.package == "zod-to-json-schema" and not name):
             converter = self.versions.of("zod-to-json-schema", path) or NEWEST_CONVERTER
             return schemas.convert(given, self.versions.zod(path), converter)
+        if library.package in typebox.PACKAGES:
+            return typebox.schema_of(self.run, name, given)
         value = parsers.call_function(self, library, name, given)
         if value is None:
             value = registration.call_function(self, library, name, given, place)

@@ -218,18 +218,22 @@ class Versions:
         has_own = self.of("zod-to-json-schema", path) is not None
         return (3, 25, 76) if sdk is not None and sdk < (1, 23) and not has_own else NEWEST_ZOD
 
+    def sdk(self, framework: str, package: str, path: str) -> Version:
+        """The version of the SDK whose server lists what is registered; empty for other frameworks."""
+        if framework != "sdk":
+            return ()
+        if package == "@modelcontextprotocol/server":
+            return (2, 0, 0)
+        return self.of("@modelcontextprotocol/sdk", path) or NEWEST["@modelcontextprotocol/sdk"][1]
+
     def emitter(self, framework: str, package: str, path: str) -> Emitter:
         """Who writes the schemas of a server."""
         zod = self.zod(path)
         converter = self.of("zod-to-json-schema", path) or NEWEST_CONVERTER
-        name = {"sdk": "sdk", "lowlevel": "sdk"}.get(framework, framework)
-        if name == "sdk":
-            version = (
-                (2, 0, 0) if package == "@modelcontextprotocol/server" else self.of("@modelcontextprotocol/sdk", path)
-            )
-            return Emitter("sdk", version or (1, 32, 2), zod, converter)
-        is_supported = name in ("fastmcp", "mastra", "tmcp", "mcp-framework")
-        return Emitter(name if is_supported else "sdk", self.of(package, path) or (999,), zod, converter)
+        if framework in ("sdk", "lowlevel"):
+            return Emitter("sdk", self.sdk("sdk", package, path), zod, converter)
+        is_supported = framework in ("fastmcp", "mastra", "tmcp", "mcp-framework")
+        return Emitter(framework if is_supported else "sdk", self.of(package, path) or (999,), zod, converter)
 
 
 def exact_version(text: str) -> Version | None:

@@ -255,17 +255,18 @@ def call_function(
     # cost the catalog.
     is_central = code.registers or run.depth == 0
     entered, outer = run.enter(None if is_central else code.module.steps_of_call), run.context
+    context = run.context = Context("call", outer)
     is_over = False
+    result: Value = UNDEFINED
     run.depth += 1
     code.active += 1
     try:
         body, bind = code.compiled()
-        context = run.context = Context("call", outer)
         bind(scope, given)
         completion = body(scope)
-        result = completion.value if completion is not None and completion.kind == "return" else UNDEFINED
         if completion is not None and completion.kind == "throw":
             raise JsThrowError(completion.value)
+        result = completion.value if completion is not None and completion.kind == "return" else UNDEFINED
         if context.returned:
             result = _one_of(context.returned, result)
         if code.is_generator and not awaits:
@@ -276,9 +277,10 @@ def call_function(
     except RecursionError:
         return Unknown("calls are nested too deep to follow")
     except JsThrowError:
-        if not code.is_async:
+        # where it may have returned before, what is served comes after a call that did
+        if not context.returned and not code.is_async:
             raise
-        result = Unknown("the call throws")
+        result = _one_of(context.returned[:-1], context.returned[-1][0]) if context.returned else Unknown("it throws")
     finally:
         run.context = outer
         run.depth -= 1
@@ -367,7 +369,8 @@ def has_member(name: Value, target: Value) -> Value:
             if key in at.members:
                 return True if not may_lack(at.members[key]) else Unknown("whether a member exists is not known")
             if at.is_open or at.native is not None:
-                return Unknown("whether a member exists is not known")
+                reason = "whether a member exists is not known"
+                return Unknown(reason, (False,), is_default=True) if at.is_closed_by_default else Unknown(reason)
             at = at.proto
         return False
     if isinstance(target, JsArray):
