@@ -103,7 +103,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             break
         page = response.result.get(listed.key) if isinstance(response.result, dict) else None
         if not isinstance(page, list):
-            listing.unserved.append((listed.method, _instead(response.result, listed.key)))
+            listing.unserved.append((listed.method, _other_form(response.result, listed.key)))
             break
         items += page
         listing.pages[listed.key] = listing.pages.get(listed.key, 0) + 1
@@ -147,7 +147,7 @@ def caching_faults(result: dict[str, Any], scopes: list[str]) -> Iterator[str]:
         scopes.append(scope)
 
 
-def _instead(result: Any, key: str) -> str:
+def _other_form(result: Any, key: str) -> str:
     """What a result has instead of a list."""
     if not isinstance(result, dict):
         return f"the result is {kind_of(result)}"

@@ -327,7 +327,7 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
     `MODE=production` is a setting; hiding `production` would change the catalog.
     """
-    return _Hidden(plain_secrets(named), lambda secret: (secret,)).without
+    return _Hidden(literal_secrets(named), lambda secret: (secret,)).without
 
 
 def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
@@ -335,7 +335,7 @@ def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
     return _Hidden(secrets, lambda secret: (secret,), in_part=False).without
 
 
-def plain_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
+def literal_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
     """The values that are secret by name or shape, as opposed to settings."""
     return [value for name, value in named if _is_secret(name, value)]
 

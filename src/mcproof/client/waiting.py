@@ -181,7 +181,7 @@ class PatientTimeout:
         self._loop = asyncio.get_running_loop()
         self._scope = asyncio.timeout(None)
         self._start = self._loop.time()
-        self._handle = self._loop.call_later(seconds, self._look)
+        self._handle = self._loop.call_later(seconds, self._check)
         # Looking takes milliseconds, so the start is measured only if the limit is longer than usual, and else assumed
         # to be as bad as possible: that the server has computed all the time.
         self._first = usage() if seconds > usual else None
@@ -202,8 +202,8 @@ class PatientTimeout:
         self._handle.cancel()
         await self._scope.__aexit__(kind, error, trace)
 
-    def _look(self) -> None:
-        """Expire, or look again later."""
+    def _check(self) -> None:
+        """Expire, or check again later."""
         now = self._usage()
         if now is None:
             self._expire()
@@ -219,7 +219,7 @@ class PatientTimeout:
             self.is_undecided = now.waited - first.waited > _STARVED * (self._hard_limit - self._seconds)
             self._expire()
         else:
-            self._handle = self._loop.call_later(self._window, self._look)
+            self._handle = self._loop.call_later(self._window, self._check)
 
     def _expire(self) -> None:
         self._scope.reschedule(self._loop.time())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcproof.client.errors import ConnectError
-from mcproof.client.redaction import plain_secrets
+from mcproof.client.redaction import literal_secrets
 from mcproof.client.session import Response, Session
 from mcproof.client.waiting import Interruptible
 from mcproof.core.named_tuple import NamedTuple
@@ -43,7 +43,7 @@ def replay(failed: StoredFailure, server: Endpoint, options: ConnectOptions) -> 
     async def send_again() -> None:
         session = Session(server, options, failed.max_call_ms / 1000)
         try:
-            results.append(await _send_again(failed, session, plain_secrets(server.named_secrets)))
+            results.append(await _send_again(failed, session, literal_secrets(server.named_secrets)))
         except ConnectError as error:
             results.append(ReplayResult("could not tell", error.message))
         finally:

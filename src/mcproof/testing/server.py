@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
 from mcproof.client.errors import ConnectError, LostError
-from mcproof.client.redaction import plain_secrets
+from mcproof.client.redaction import literal_secrets
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
@@ -506,7 +506,7 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
     """Return values of `env` to hide: likely secrets, and values copied from our own environment."""
     # Shorter values occur in texts by chance.
     ours = {value for value in os.environ.values() if len(value) >= 8}
-    return [*plain_secrets(environment.items()), *(value for value in environment.values() if value in ours)]
+    return [*literal_secrets(environment.items()), *(value for value in environment.values() if value in ours)]
 
 
 def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import pytest
 
 from limits import cpu_limit
 from mcproof.client.peer import RpcResponse
-from mcproof.client.redaction import plain_secrets
+from mcproof.client.redaction import literal_secrets
 from mcproof.client.session import Response
 from mcproof.core.observations.probes import ResponseFlaw
 from mcproof.core.observations.responses import OutputContract, error_text, flaws_of
@@ -298,7 +298,7 @@ def test_what_was_sent_may_be_repeated_though_json_spells_it_otherwise(text: str
 
 def test_a_setting_is_no_secret_that_an_error_text_must_not_have() -> None:
     given = [("MODE", "production"), ("API_TOKEN", "rose-garden"), ("BASE_URL", "https://library.example.com")]
-    assert plain_secrets(given) == ["rose-garden"]
+    assert literal_secrets(given) == ["rose-garden"]
 
 
 def test_the_data_of_an_error_is_part_of_what_it_says() -> None:

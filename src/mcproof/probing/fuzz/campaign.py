@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.client.errors import ConnectError
-from mcproof.client.redaction import plain_secrets
+from mcproof.client.redaction import literal_secrets
 from mcproof.client.session import Response, Session
 from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
@@ -139,7 +139,7 @@ class FuzzCampaign(Campaign["CaseSlice | ShrinkJob"]):
         super().__init__(session, plan.calls, progress, START_DELAY)
         self._catalog = catalog
         self._fuzzers = [
-            ToolFuzzer(permission.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
+            ToolFuzzer(permission.tool, catalog.protocol, plan, literal_secrets(session.server.named_secrets))
             for permission in plan.calls.permissions
             if permission.is_granted
         ]

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.errors import ConnectError
-from mcproof.client.redaction import plain_secrets
+from mcproof.client.redaction import literal_secrets
 from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
 from mcproof.core.named_tuple import NamedTuple
@@ -188,7 +188,7 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
 
     def __init__(self, catalog: Catalog, session: Session, plan: ProbePlan, progress: Progress = in_silence) -> None:
         super().__init__(session, plan.calls, progress, START_DELAY)
-        self._secrets = plain_secrets(session.server.named_secrets)
+        self._secrets = literal_secrets(session.server.named_secrets)
         self.tool_probes: dict[int, ToolProbes] = {}
         """The probes of each tool, by the identity of the tool."""
         self.stopped: dict[int, str] = {}

@@ -101,7 +101,7 @@ class EditorSession:
         self._checked.pop(document.path, None)
         self._touch(document, pause=0)
         self._show(document.path, ())
-        self._tell()
+        self._notify()
 
     def refresh(self) -> None:
         """Check all documents, because files changed on disk."""
@@ -181,7 +181,7 @@ class EditorSession:
     def _put(self, path: str, checked: CheckedDocument) -> None:
         self._checked[path] = checked
         self._show(path, checked.analysis.problems)
-        self._tell()
+        self._notify()
 
     async def _scan(self, path: str) -> None:
         """Add what a scan finds in the code of a document, unless it was edited meanwhile."""
@@ -198,7 +198,7 @@ class EditorSession:
         checked = self._checked.get(path)
         return checked.analysis if checked is not None else None
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._news.set()
         # Those who wait for the old one have not run yet, so it is replaced rather than cleared.
         self._news = asyncio.Event()

@@ -194,10 +194,10 @@ class TargetSources:
         elif words := _command_words(word, folder):
             entry = {"command": words[0], "args": words[1:]}
             yield self._of_configured(ConfiguredServer("", entry, "", 0), _raw_label(entry), "")
-        elif configured := configured_name(_found(word, folder)):
+        elif configured := configured_name(_resolved(word, folder)):
             yield from self._of_named(*configured)
         else:
-            path = _found(word, folder)
+            path = _resolved(word, folder)
             if os.path.isdir(path) or path.endswith(".json"):
                 yield from self._of_existing(path)
             else:
@@ -312,9 +312,9 @@ def _named_value(value: Any) -> Any:
 def _command_words(line: str, folder: str) -> list[str]:
     """The words of a command: `-- COMMAND ARG…`, or several words that are not the name of a file; else empty."""
     is_marked = line.startswith("-- ")
-    if not is_marked and (" " not in line or os.path.exists(_found(line, folder))):
+    if not is_marked and (" " not in line or os.path.exists(_resolved(line, folder))):
         return []
-    if configured_name(_found(line, folder)) is not None:
+    if configured_name(_resolved(line, folder)) is not None:
         return []
     try:
         return shlex.split(line.removeprefix("-- "))
@@ -322,7 +322,7 @@ def _command_words(line: str, folder: str) -> list[str]:
         return []
 
 
-def _found(word: str, folder: str) -> str:
+def _resolved(word: str, folder: str) -> str:
     """A path of a list: relative to its folder, or else to the current one."""
     beside = os.path.join(folder, word)
     return beside if folder and (os.path.exists(beside) or configured_name(beside) is not None) else word

@@ -31,7 +31,7 @@ _POLICY = Policy(SettingsSource(is_disabled=True))
 _DETAIL = Detail(lines=True, identities=True, scores=True)
 
 
-class _Made(NamedTuple):
+class _ExampleServer(NamedTuple):
     """A made-up server."""
 
     thing: str
@@ -44,18 +44,18 @@ class _Made(NamedTuple):
 
 
 _SERVERS = {
-    "bookshop": _Made("book", 4, (1, 2, 2, 3)),
-    "calendar": _Made("event", 3, (0, 1, 2, 3)),
-    "ticket-desk": _Made("ticket", 4, (2, 2, 2, 2)),
-    "parcel-tracker": _Made("parcel", 2, (3, 3, 2, 1)),
-    "recipes": _Made("recipe", 3, (1, 1, 3, 3)),
-    "train-times": _Made("train", 4, (3, 3, 3, 3)),
-    "museum": _Made("painting", 2, (2, 1, 1, 0)),
-    "garden": _Made("plant", 3, (0, 0, 1, 1)),
-    "payroll": _Made("payslip", 3, (2, 3, 3, 3), is_hostile=True),
-    "fleet": _Made("vehicle", 4, (3, 2, 2, 2)),
-    "archive": _Made("letter", 2, (1, 2, 3, 3)),
-    "kitchen-stock": _Made("ingredient", 3, (1, 2, 2, 3)),
+    "bookshop": _ExampleServer("book", 4, (1, 2, 2, 3)),
+    "calendar": _ExampleServer("event", 3, (0, 1, 2, 3)),
+    "ticket-desk": _ExampleServer("ticket", 4, (2, 2, 2, 2)),
+    "parcel-tracker": _ExampleServer("parcel", 2, (3, 3, 2, 1)),
+    "recipes": _ExampleServer("recipe", 3, (1, 1, 3, 3)),
+    "train-times": _ExampleServer("train", 4, (3, 3, 3, 3)),
+    "museum": _ExampleServer("painting", 2, (2, 1, 1, 0)),
+    "garden": _ExampleServer("plant", 3, (0, 0, 1, 1)),
+    "payroll": _ExampleServer("payslip", 3, (2, 3, 3, 3), is_hostile=True),
+    "fleet": _ExampleServer("vehicle", 4, (3, 2, 2, 2)),
+    "archive": _ExampleServer("letter", 2, (1, 2, 3, 3)),
+    "kitchen-stock": _ExampleServer("ingredient", 3, (1, 2, 2, 3)),
 }
 _VERBS = {
     "find": "Find one {thing} by its number and return what is known about it.",
@@ -97,7 +97,7 @@ def _record(database: Database, name: str, catalog: dict[str, Any], moment: date
         record_run(database, run, [text], name)
 
 
-def _catalog(example: _Made, quality: int, *, is_hostile: bool) -> dict[str, Any]:
+def _catalog(example: _ExampleServer, quality: int, *, is_hostile: bool) -> dict[str, Any]:
     """A catalog of a quality; every second tool is a step behind."""
     tools = [
         _tool(verb, example.thing, max(0, quality - number % 2 * (quality < 3)))

@@ -195,7 +195,7 @@ async def submit(request: Request) -> Response:
     return RedirectResponse(f"/lint/{visit.token}", 303, headers=PRIVATE)
 
 
-def _found(request: Request, token: str) -> GuestCheck:
+def _visit_of(request: Request, token: str) -> GuestCheck:
     """Return a visit. Raises an HTTPException if there is none, or if it has expired."""
     visits: Visits = request.app.state.visits
     visit = visits.find(token)
@@ -209,7 +209,7 @@ def _found(request: Request, token: str) -> GuestCheck:
 def visit_page(request: Request, token: str) -> Response:
     """Show how far a check is, why it failed, or its report."""
     try:
-        visit = _found(request, token)
+        visit = _visit_of(request, token)
     except HTTPException as error:
         page = render("visit_missing.html", request, is_expired=error.status_code == 410, detail=error.detail)
         return HTMLResponse(page, error.status_code, headers=PRIVATE)
@@ -247,7 +247,7 @@ def _shown(request: Request, template: str, visit: GuestCheck, **values: Any) ->
 
 async def events(request: Request, token: str) -> Response:
     """Send the steps of a check as server-sent events, the last one when it is done; a stream ends after a while."""
-    visit, visits = _found(request, token), request.app.state.visits
+    visit, visits = _visit_of(request, token), request.app.state.visits
     streams: Shares = request.app.state.streams
     client = client_of(request.scope)
     streams.take(client, 1)  # raises BusyError while there can be a response about it
@@ -273,7 +273,7 @@ async def events(request: Request, token: str) -> Response:
 
 
 def _finished(request: Request, token: str) -> GuestCheck:
-    visit = _found(request, token)
+    visit = _visit_of(request, token)
     if visit.outcome is None or visit.outcome.failure:
         raise HTTPException(404, "there is no report", PRIVATE)
     return visit

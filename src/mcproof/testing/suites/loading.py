@@ -478,16 +478,16 @@ def substituted(
     for document, fields in every:
         for name, node in _variables(document, fields).items():
             # Importing files override imported ones; a variable may refer to earlier ones.
-            merged[name] = Substitution(_known(document, merged), context, fields.complain).apply(node).value
+            merged[name] = Substitution(_with_folder(document, merged), context, fields.complain).apply(node).value
     return [
-        (fields, Substitution(_known(document, merged), context, fields.complain).apply(document.root))
+        (fields, Substitution(_with_folder(document, merged), context, fields.complain).apply(document.root))
         if document.has_variables
         else (fields, document.root)
         for document, fields in every
     ]
 
 
-def _known(document: Document, merged: dict[str, Any]) -> dict[str, Any]:
+def _with_folder(document: Document, merged: dict[str, Any]) -> dict[str, Any]:
     return {FOLDER: os.path.dirname(os.path.abspath(document.file)), **merged}
 
 

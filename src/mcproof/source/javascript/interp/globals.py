@@ -74,8 +74,8 @@ def define_globals(run: Interpreter) -> None:
         Proxy=_native("Proxy", lambda given: argument(given, 0)),
         parseInt=_native("parseInt", _parse_int),
         parseFloat=_native("parseFloat", _parse_float),
-        isNaN=_native("isNaN", lambda given: _known(number_of_value(argument(given, 0)), _is_nan)),
-        isFinite=_native("isFinite", lambda given: _known(number_of_value(argument(given, 0)), _is_finite)),
+        isNaN=_native("isNaN", lambda given: _tested(number_of_value(argument(given, 0)), _is_nan)),
+        isFinite=_native("isFinite", lambda given: _tested(number_of_value(argument(given, 0)), _is_finite)),
         structuredClone=_native("structuredClone", lambda given: _clone(run, argument(given, 0), 0)),
         NaN=math.nan,
         Infinity=math.inf,
@@ -153,7 +153,7 @@ def _namespace(members: dict[str, Use]) -> JsObject:
     return JsObject({name: _native(name, use) for name, use in members.items()})
 
 
-def _known(value: Value, test: Callable[[Any], bool]) -> Value:
+def _tested(value: Value, test: Callable[[Any], bool]) -> Value:
     return over_options(value, test) if isinstance(value, Unknown) else test(value)
 
 
@@ -165,7 +165,7 @@ def _boolean(value: Value) -> Value:
 
 
 def _is_number(test: Callable[[float], bool]) -> Use:
-    return lambda given: _known(argument(given, 0), lambda value: isinstance(value, (int, float)) and test(value))
+    return lambda given: _tested(argument(given, 0), lambda value: isinstance(value, (int, float)) and test(value))
 
 
 def _parse_int(given: list[Value]) -> Value:
@@ -299,7 +299,7 @@ def _array(run: Interpreter) -> NativeFunction:
         return array
 
     return _with_members("Array", create, {
-        "isArray": lambda given: _known(argument(given, 0), lambda value: isinstance(value, JsArray)),
+        "isArray": lambda given: _tested(argument(given, 0), lambda value: isinstance(value, JsArray)),
         "from": from_,
         "of": lambda given: JsArray(list(given)),
     })  # fmt: skip

@@ -67,7 +67,7 @@ CHECKS_OF_MINI = {
 def zod_call(path: Sequence[str], arguments: Sequence[Value], call: Call, module: str = "zod") -> Value:
     """What a function of zod returns; `path` is its name in the module, such as `("z", "coerce", "number")`."""
     name = path[-1] if path else ""
-    schema = _made(name, [settled(argument) for argument in arguments], call, module, is_iso="iso" in path)
+    schema = _created(name, [settled(argument) for argument in arguments], call, module, is_iso="iso" in path)
     if schema is None:
         return Unknown(f"nothing is known of z.{name}()")
     if "coerce" in path and isinstance(schema, ZodSchema):
@@ -75,7 +75,7 @@ def zod_call(path: Sequence[str], arguments: Sequence[Value], call: Call, module
     return schema
 
 
-def _made(name: str, arguments: list[Value], call: Call, module: str, *, is_iso: bool) -> Value:
+def _created(name: str, arguments: list[Value], call: Call, module: str, *, is_iso: bool) -> Value:
     first = arguments[0] if arguments else UNDEFINED
 
     def schema(kind: str, options: Value = UNDEFINED, /, **facts: Any) -> ZodSchema:

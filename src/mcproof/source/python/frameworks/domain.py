@@ -252,7 +252,7 @@ class McpDomain:
             return model_json_schema(self.run, cls)
         if name in ("model_construct", "construct"):
             return instantiate(self.run, cls, call)
-        return servers.made_by_subclass(cls, name, call)
+        return servers.constructed_by_subclass(cls, name, call)
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
         if isinstance(holder, ExternalCall):

@@ -435,7 +435,7 @@ def attribute_of_tool(tool: ExternalCall, name: str) -> Any:
     return None if name in ("title", "annotations", "meta", "icons") else Method(tool, name)
 
 
-def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
+def constructed_by_subclass(cls: Class, name: str, call: Call) -> Any:
     """Call an inherited class method of a framework's class."""
     for base in cls.external_bases():
         if name == "from_function" and base.package in PACKAGES:

@@ -196,13 +196,13 @@ def signature_called(_: Interpreter, call: Call) -> Any:
     return (signature_of(function) or UNKNOWN) if isinstance(function, Function) else UNKNOWN
 
 
-def made_signature(_: Interpreter, call: Call) -> Any:
+def signature_from_call(_: Interpreter, call: Call) -> Any:
     """`inspect.Signature(parameters, return_annotation=…)`."""
     given = call.args[0] if call.args else call.kwargs.get("parameters")
     return _with(Signature([]), {"return_annotation": _EMPTY, **call.kwargs, "parameters": given or []})
 
 
-def made_parameter(_: Interpreter, call: Call) -> Any:
+def parameter_from_call(_: Interpreter, call: Call) -> Any:
     """`inspect.Parameter(name, kind, default=…, annotation=…)`."""
     given = {**dict(zip(("name", "kind"), call.args, strict=False)), **call.kwargs}
     blank = Parameter("", None, MISSING, "POSITIONAL_OR_KEYWORD", None)
