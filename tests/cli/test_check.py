@@ -353,3 +353,38 @@ def test_what_the_source_does_not_show_breaks_no_client(here: Path) -> None:
         encoding="utf-8",
     )
     assert checked("bare.py", "--fail-on", "never")["clients"]["breaks"] == ["amazon-q-cli"]
+
+
+OPTIONAL = {"type": "object", "properties": {"page": {"type": "integer", "default": 1, "description": "Page to show"}}}
+
+
+def test_an_edit_that_may_be_unwanted_is_advised_by_neither_check_nor_grade(here: Path) -> None:
+    tools = [{**CLEAN_TOOL, "name": f"list_{number}", "inputSchema": OPTIONAL} for number in range(16)]
+    write(here / "paged.json", {"tools": tools})
+    document = checked("paged.json")
+    assert document["grade"]["grade"] == "B"
+    assert document["next"] == []
+    grade = run("grade", "paged.json").stdout
+    assert "tool-no-required             16 infos, 16 may be intended" in grade
+    assert "What would help most" not in grade
+    needed = {**CLEAN_TOOL, "inputSchema": {**OPTIONAL, "properties": {"path": {"type": "string", "description": "P"}}}}
+    write(here / "mixed.json", {"tools": [*tools, needed]})
+    assert "mark required parameters on 1 tool: +1" in run("grade", "mixed.json").stdout
+
+
+def test_the_repair_of_the_last_client_is_among_the_edits(here: Path) -> None:
+    pattern = {"type": "string", "pattern": "(?=a)b", "description": "Where"}
+    found = {"type": "object", "properties": {"path": pattern}, "required": ["path"]}
+    own = [{**found, "properties": {"path": {**pattern, "pattern": f"(?=a)b{number}"}}} for number in range(4)]
+    # One schema in most tools, which a split would part from the others.
+    tools = [{**CLEAN_TOOL, "name": f"find_{number}", "inputSchema": found} for number in range(8)]
+    tools += [{**CLEAN_TOOL, "name": f"seek_{number}", "inputSchema": schema} for number, schema in enumerate(own)]
+    many: dict[str, Any] = {f"p{number}": {"type": "string"} for number in range(9)}
+    many |= {f"q{number}": {"description": "Text"} for number in range(9)}
+    tools += [{**CLEAN_TOOL, "name": "many", "inputSchema": {"type": "object", "properties": many, "required": ["p0"]}}]
+    tools += [{**CLEAN_TOOL, "name": f"say_{number}", "description": "Say it. " * 70} for number in range(3)]
+    tools += [{**CLEAN_TOOL, "name": "short", "description": "Short"}]
+    write(here / "one.json", {"tools": tools})
+    document = checked("one.json")
+    assert document["clients"]["breaks"] == ["lm-studio"]
+    assert any("LM Studio" in edit["why"] for edit in document["next"]), document["next"]

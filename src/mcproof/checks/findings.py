@@ -72,6 +72,8 @@ class Problem(NamedTuple):
     """Its severity, if that is not the rule's; a user's choice of severity comes first."""
     same_as: str | None = None
     """The id of the rule of another ruleset that reports the same, if not every problem of the rule has one."""
+    may_be_meant: bool = False
+    """Whether it looks intended: it counts, and nobody is advised to change it."""
 
 
 class Finding(NamedTuple):

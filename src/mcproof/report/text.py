@@ -374,6 +374,7 @@ class TextRenderer(Renderer):
         for deduction in grade.deductions:
             points = f"{style.symbol('−', '-')}{deduction.points}".rjust(6)
             counted = plural(deduction.times, deduction.severity)
+            counted += f", {deduction.intended:,} may be intended" if deduction.intended else ""
             yield f"{style.paint(points, level_of(deduction.severity))}  {deduction.rule:28} {counted}\n"
         if not grade.deductions:
             yield "        none\n"

@@ -104,7 +104,7 @@ def _drafts(findings: Sequence[Finding]) -> list[_Draft]:
     twins = number_twins(findings)
     by_rule: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        if finding.level != "note" or finding.rule.ruleset == "grade":
+        if not finding.problem.may_be_meant and (finding.level != "note" or finding.rule.ruleset == "grade"):
             by_rule.setdefault(finding.rule.id, []).append(number)
     drafts: dict[tuple[object, ...], _Draft] = {}
     for numbers in by_rule.values():
@@ -121,8 +121,8 @@ def _parts(findings: Sequence[Finding], numbers: list[int], twins: dict[int, int
         if number in twins:
             groups.setdefault(twins[number], []).append(number)
     shared = max(groups.values(), key=len, default=[])
-    # A minority from one definition is one place among many, and no edit of its own.
-    if 2 * len(shared) < len(numbers):
+    # A minority from one definition is one place among many, and no edit of its own. A client needs all of them.
+    if 2 * len(shared) < len(numbers) or findings[numbers[0]].rule.ruleset == "compat":
         shared = []
     if shared:
         yield _Draft([findings[number] for number in shared], is_shared=True)
@@ -165,11 +165,14 @@ def _grade_gains(draft: _Draft, grade: Grade | None) -> Iterator[_Gain]:
 
 
 def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iterator[_Gain]:
-    gains = [gain for improvement in improvements if improvement.rule in rules for gain in improvement.gains]
     # Of clients alone: model APIs are behind them, and would be counted twice.
-    better = list(dict.fromkeys(gain.name for gain in gains if gain.kind == "client" and gain.before != gain.after))
+    gains = [(step.rule in rules, gain) for step in improvements for gain in step.gains if gain.kind == "client"]
+    better = list(dict.fromkeys(gain.name for is_ours, gain in gains if is_ours and gain.before != gain.after))
+    repaired = [is_ours for is_ours, gain in gains if gain.before == "breaks" != gain.after]
     if better:
-        yield _Gain(_WORTH["client"] * len(better), f"better in {few(better, 3)}")
+        # In the last client that is repaired, the server works everywhere: as good as a better verdict.
+        share = sum(repaired) / len(repaired) if repaired else 0
+        yield _Gain(_WORTH["client"] * len(better) + _WORTH["verdict"] * share, f"better in {few(better, 3)}")
 
 
 def _trust_gains(rules: list[str], scored: Scored) -> Iterator[_Gain]:

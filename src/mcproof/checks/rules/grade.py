@@ -195,7 +195,8 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
         if not isinstance(required, list) or not required:
             is_meant = tool.tree is not None and are_all_optional(tool.parameters.values(), tool.tree)
             reason = "; all have a default or accept null, which may be intended" if is_meant else ""
-            yield Problem(f"has parameters but requires none of them{reason}", at="/inputSchema")
+            message = f"has parameters but requires none of them{reason}"
+            yield Problem(message, at="/inputSchema", may_be_meant=is_meant)
 
 
 @_graded(Tool, "required-not-in-properties", "error", "schema", "declare {n} required parameter{s}")

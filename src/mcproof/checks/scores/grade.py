@@ -8,6 +8,7 @@ square root of the number of tools. It is computed as published with the rules.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from math import sqrt
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,11 +53,13 @@ class Deduction(NamedTuple):
     """How many findings."""
     points: Position
     """The points."""
+    intended: Count = 0
+    """How many of them look intended, such as tools all of whose parameters have a default."""
 
 
 @record()
 class Gain(NamedTuple):
-    """The effect of fixing every finding of one rule."""
+    """The effect of fixing every finding of one rule, without those that look intended."""
 
     rule: str
     """The rule's id."""
@@ -170,13 +173,12 @@ def letter_of(score: int) -> str:
 
 def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
     """Return the grade of a catalog; only findings of the `grade` ruleset count."""
-    counts: dict[Rule, int] = {}
-    for finding in findings:
-        if finding.rule.ruleset == "grade":
-            counts[finding.rule] = counts.get(finding.rule, 0) + 1
+    graded = [finding for finding in findings if finding.rule.ruleset == "grade"]
+    counts = Counter(finding.rule for finding in graded)
+    intended = Counter(finding.rule for finding in graded if finding.problem.may_be_meant)
     rules = {rule.id: rule for rule in counts}
     deductions = [
-        Deduction(rule.id, rule.scheme_severity, count, count * POINTS[rule.scheme_severity])
+        Deduction(rule.id, rule.scheme_severity, count, count * POINTS[rule.scheme_severity], intended[rule])
         for rule, count in counts.items()
     ]
     deductions.sort(key=lambda deduction: (-deduction.points, deduction.rule))
@@ -187,10 +189,13 @@ def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
     score = 0 if catalog.is_empty else _clamp(unclamped)
     gains = []
     for deduction in () if catalog.is_empty else deductions:
+        if not (count := deduction.times - deduction.intended):
+            continue
+        cost = count * POINTS[deduction.severity]
         earned = BONUS if _earns_bonus(deduction.rule, findings, short) else 0
-        improved = _clamp(unclamped + deduction.points + earned)
-        remedy = _remedy(rules[deduction.rule], deduction.times)
-        gains.append(Gain(deduction.rule, remedy, improved - score, deduction.points, letter_of(improved)))
+        improved = _clamp(unclamped + cost + earned)
+        remedy = _remedy(rules[deduction.rule], count)
+        gains.append(Gain(deduction.rule, remedy, improved - score, cost, letter_of(improved)))
     gains.sort(key=lambda gain: (-gain.points, -gain.cost))
     letter = letter_of(score)
     return Grade(
