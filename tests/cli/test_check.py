@@ -294,7 +294,7 @@ def test_text_of_a_check_stays_within_100_columns_in_a_pipe(here: Path) -> None:
 
 
 def test_notes_alone_are_no_edit_unless_they_hold_back_the_letter(here: Path) -> None:
-    optional = {"type": "object", "properties": {"q": {"type": "string", "description": "Words.", "default": ""}}}
+    optional = {"type": "object", "properties": {"q": {"type": "string", "description": "Words."}}}
     tools = [{**CLEAN_TOOL, "name": f"find_{number}", "inputSchema": optional} for number in range(16)]
     info = {"serverInfo": {"name": "a", "version": "1"}}
     write(here / "few.json", {"initialize": info, "tools": tools[:3]})

@@ -175,7 +175,7 @@ def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
         (("diff", "clean.json", "loose.json", "--fail-on", "never"), ": not gated (--fail-on never)"),
         (("run", "passing.yaml"), "✓ passed: 1 test passed"),
         (("check", "loose.json"), "passed: verdict allow; no errors; 1 note (gate: errors)"),
-        (("scan", "clean.json"), "✓ allow: score 100 of 100; no findings: not gated (--fail-on never)"),
+        (("scan", "clean.json"), "✓ allow: score 100 of 100; no findings"),
         (
             ("prove", "--checks", "unknown_tool", *WRITING),
             "inconclusive: none of 1 tool called: only the server as a whole was tested",

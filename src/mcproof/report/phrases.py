@@ -228,8 +228,9 @@ class Unseen(NamedTuple):
 
 
 def trust_sentence(trust: Trust) -> str:
-    """Return the verdict, the score and the coverage."""
-    return f"{trust.verdict}: score {trust.score} of 100, {trust.coverage:.0%} of the weight observed"
+    """Return the verdict, the score, the coverage, and what counts although the source asks to ignore it."""
+    counted = f"; counts {plural(trust.overruled, 'finding')} ignored in source" if trust.overruled else ""
+    return f"{trust.verdict}: score {trust.score} of 100, {trust.coverage:.0%} of the weight observed{counted}"
 
 
 _CERTAIN = ("TRU-101", "TRU-102", "TRU-104", "TRU-105", "TRU-107", "TRU-108", "no_tool_description_manipulation")

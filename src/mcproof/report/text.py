@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
-_MOST_STEPS, _MOST_EDGES = 8, 12
+_MOST_STEPS, _MOST_EDGES = 8, 4
 """How many steps, and lines of the tool graph, are listed unless everything is."""
 _NAMES = 4
 """How many tools of a column are named; the rest are counted."""
@@ -188,12 +188,16 @@ class TextRenderer(Renderer):
     def graph(self, block: blocks.Graph) -> Iterator[str]:
         from mcproof.checks.texts.tool_graph import graph_lines
 
-        lines = graph_lines(block.graph)
-        shown = lines if self._style.examples is None else lines[:_MOST_EDGES]
-        for line in shown:
-            yield from self._wrapped(self._style.text(line.strip(), 400), "  " + " " * (len(line) - len(line.lstrip())))
-        if len(lines) > len(shown):
-            yield f"  and {len(lines) - len(shown):,} more lines; --show all lists everything\n"
+        style, graph = self._style, block.graph
+        if style.examples is None:
+            for line in graph_lines(graph):
+                yield from self._wrapped(style.text(line.strip(), 400), "  " + " " * (len(line) - len(line.lstrip())))
+            return
+        strong = sorted((edge for edge in graph.edges if edge.kind != "mentions"), key=lambda edge: edge.kind)
+        for edge in strong[:_MOST_EDGES]:
+            yield f"  {style.fitting(f'{edge.source}: {edge.sentence}', style.width - 2)}\n"
+        if left := len(graph.edges) - len(strong[:_MOST_EDGES]):
+            yield f"  {left:,} more; --show all lists everything\n"
 
     def clients(self, block: blocks.Clients) -> Iterator[str]:
         """Draw one row for each group of clients, one column for each group of tools, and a key."""

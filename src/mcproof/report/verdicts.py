@@ -91,12 +91,17 @@ def closing_verdict(run: RunResult) -> GateVerdict:
     is_doubtful = has_errors or verdict.word == INCONCLUSIVE
     tone = "fair" if is_doubtful and trust.verdict == "allow" else TONES[trust.verdict]
     if len(run.targets) == 1:
-        rest = "; ".join(part for part in verdict.reason.split("; ") if not part.startswith("verdict "))
+        parts = [part for part in verdict.reason.split("; ") if not part.startswith("verdict ")]
+        rest = "; ".join(parts) or GatedCounts.of(run.targets, "scan").kept
         reasons = plural(len(trust.reasons), "reason") if trust.reasons else f"score {trust.score} of 100"
         doubt = f"{INCONCLUSIVE}, " if verdict.word == INCONCLUSIVE else ""
-        return GateVerdict(trust.verdict, f"{reasons}; {doubt}{rest}", tone)
-    count = sum(other.verdict == trust.verdict for other in worst)
-    return GateVerdict(trust.verdict, f"{count:,} of {verdict.reason}", tone)
+        reason = f"{reasons}; {doubt}{rest}"
+    else:
+        reason = f"{sum(other.verdict == trust.verdict for other in worst):,} of {verdict.reason}"
+    # Whoever reads `review` or errors and sees exit code 0 wants to know how to fail on them.
+    option = "--fail-on-verdict review" if trust.verdict == "review" else "--fail-on error" if has_errors else ""
+    reason += f" (exit code 0: {option} fails on this)" if option and run.exit_code == 0 else ""
+    return GateVerdict(trust.verdict, reason, tone)
 
 
 def _targets_verdict(run: RunResult) -> GateVerdict:
@@ -212,7 +217,8 @@ class GatedCounts(NamedTuple):
             return f"no errors{self._scope}{ignored}"
         none = "no changes" if self.kind == "diff" else "no findings"
         if self.fail_on == {"never"}:
-            return f"{rest or none}: not gated (--fail-on never)"
+            # In a scan this is the default: the user gates the verdict instead.
+            return (rest or none) + ("" if self.kind == "scan" else ": not gated (--fail-on never)")
         if not rest or not self.gate:
             return f"{rest or none}{self._scope}"
         return f"no {self.gate.replace(' and ', ' or ')}; {rest}{self._scope}"

@@ -19,7 +19,7 @@ from mcproof.runs.compat import ClientJudges, client_gates
 from mcproof.runs.edits import Scored, most_helpful
 from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.requests import CompatRequest
-from mcproof.runs.results import CheckPayload, ProvePayload
+from mcproof.runs.results import LEFT_TO_SCAN, CheckPayload, ProvePayload
 from mcproof.runs.scan import Scanned, observe_live, observe_target, scan_payload, verdict_gate
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcproof.runs.requests import CheckRequest, RunSession
     from mcproof.runs.results import RunResult
 
-_LISTED_ONCE = Unjudged("`mcproof scan` connects several times to observe it")
+_LISTED_ONCE = Unjudged(LEFT_TO_SCAN)
 
 
 def check_servers(request: CheckRequest, listen: Listener, session: RunSession) -> RunResult:
@@ -61,7 +61,7 @@ def check_servers(request: CheckRequest, listen: Listener, session: RunSession) 
             return CheckPayload(clients, trust, framework=_framework(target.catalog, scanned.observed))
 
         checked = run.judge(
-            target._replace(plan=target.plan._replace(clients=hits)),
+            target._replace(plan=target.plan._replace(clients=hits, overrules_comments=True)),
             observed=_observed(scanned, shown),
             detail=request.detail._replace(scores=True),
             summarize=summarize,

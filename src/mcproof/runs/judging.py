@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.engine import check, needs_observation, unjudged_rules
 from mcproof.checks.fixes import proven_edits
-from mcproof.checks.ignores import ACCEPTED
+from mcproof.checks.ignores import ACCEPTED, COMMENTED
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.checks.subjects import NOTHING
@@ -61,6 +61,8 @@ class Plan(NamedTuple):
     """The clients that the configuration names, as `NAME` or `NAME@VERSION`."""
     thresholds: Thresholds = Thresholds()
     """The scores that the verdicts of `scan` need."""
+    overrules_comments: bool = False
+    """Whether rules of `trust` report also what a comment in the source asks to ignore."""
 
 
 class CatalogFindings(NamedTuple):
@@ -70,6 +72,8 @@ class CatalogFindings(NamedTuple):
     suppressions: list[Suppression | None]
     crashed: frozenset[str] = frozenset()
     """The ids of the rules that crashed, reported or not: they may have missed findings."""
+    overruled: int = 0
+    """How many findings count although a comment in the source asks to ignore them."""
 
     @property
     def active(self) -> list[Finding]:
@@ -101,6 +105,7 @@ def find_problems(
     if plan.ignored:
         findings = [finding for finding in findings if not is_ignored(finding.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
+    overruled = 0
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     ran = [rule for rule in plan.rules if rule.id not in failed] if failed else plan.rules
     if plan.ignores:
@@ -109,9 +114,14 @@ def find_problems(
         from mcproof.checks.ignores import apply_comments
 
         suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
+        if plan.overrules_comments:
+            # Whoever asks for trust must not grant it: docs/decisions/0021-suppression-and-scores.md.
+            for at, (finding, why) in enumerate(zip(findings, suppressions, strict=True)):
+                if why is not None and why.by == COMMENTED and finding.rule.ruleset == "trust":
+                    suppressions[at], overruled = None, overruled + 1
     if plan.baseline is not None:
         suppressions = plan.baseline.accept(catalog, findings, suppressions, ran, observed)
-    return CatalogFindings(findings, suppressions, failed)
+    return CatalogFindings(findings, suppressions, failed, overruled)
 
 
 class Checked(NamedTuple):

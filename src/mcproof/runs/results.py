@@ -72,6 +72,10 @@ class ScanPayload(NamedTuple):
     kind: Literal["scan"] = "scan"
 
 
+LEFT_TO_SCAN = "`mcproof scan` connects several times to observe it"
+"""Why `check` does not observe what differs from one connection to the next."""
+
+
 @record()
 class Edit(NamedTuple):
     """Something to change, and what it gains."""

@@ -216,6 +216,7 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:
+        target = target._replace(plan=target.plan._replace(overrules_comments=True))
         summarize = partial(scan_payload, target, scanned)
         checked = run.judge(target, observed=scanned.observed, detail=detail, summarize=summarize)
         payload = checked.result.payload
@@ -250,5 +251,6 @@ def scan_payload(
     left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
     unjudged = {**unjudged, **left_out, **dict.fromkeys(checked.crashed, _CRASH)}
     trust = trust_score(rules, checked.scored, unjudged, scanned.exposure, target.plan.thresholds)
+    trust = trust._replace(overruled=checked.overruled)
     source = "" if scanned.source is None else scanned.source.name
     return ScanPayload(trust, graph_of(target.catalog), source)

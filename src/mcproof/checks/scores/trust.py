@@ -79,6 +79,8 @@ class Trust(NamedTuple):
     """Every rule that was selected."""
     published_score: Annotated[int | None, member(minimum=0, maximum=100)] = None
     """The score of the published rules alone; the verdict follows the lower of both."""
+    overruled: Count = 0
+    """How many findings count although a comment in the source asks to ignore them."""
 
 
 def trust_score(

@@ -169,7 +169,8 @@ class TargetView:
         """What was gated, and what was not gated or not tested; stale baseline entries fail the run, too."""
         result, words = self.result, self.words
         if result.fail_on == "never":
-            rows = [GateRow("not gated", f"{words.noun}s (--fail-on never)")]
+            option = "gate them with --fail-on" if result.payload.kind == "scan" else "--fail-on never"
+            rows = [GateRow("not gated", f"{words.noun}s ({option})")]
         else:
             # What is not gated is listed too: a green page must show what it does not vouch for.
             count = plural(result.failing, words.noun) if result.failing else f"no {words.noun}s"

@@ -11,7 +11,7 @@ from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Document, Edits, Fact, F
 from mcproof.report.grids import client_counts, shown_outcomes
 from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, trust_sentence
 from mcproof.report.verdicts import called_sentence
-from mcproof.runs.results import CheckPayload
+from mcproof.runs.results import LEFT_TO_SCAN, CheckPayload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +80,8 @@ def _facts(result: TargetResult, payload: CheckPayload) -> Iterator[Fact]:
         if left := len(trust.reasons) - len(reasons):
             reasons[-1] += f" (and {left:,} more)"
         verdict, _, rest = trust_sentence(trust).partition(": ")
+        if any(outcome.why == LEFT_TO_SCAN for outcome in trust.outcomes):
+            rest += "; more in `scan`, which reconnects"
         yield Fact("trust", verdict, rest, TONES[trust.verdict], reasons)
     yield _promise_fact(result, payload)
     errors = Counter(finding.rule.id for finding in result.findings if finding.level == "error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Grade
-from mcproof.core.console import plural, shell_word
+from mcproof.core.console import few, plural, shell_word
 from mcproof.report.blocks import (
     HTML,
     MARKDOWN,
@@ -110,6 +110,10 @@ def scan_document(result: TargetResult) -> Document:
     verdict, _, rest = trust_sentence(trust).partition(":")
     counts, texts = outcome_counts(trust), texts_sentence(trust)
     read = f"; the source that it starts was read: {payload.source}" if payload.source else ""
+    # The configuration may lie in the folder of a stranger, so the verdict names what it leaves out.
+    ignored = [found.suppression.file for found in result.suppressed if found.suppression is not None]
+    if files := list(dict.fromkeys(ignored)):
+        read += f"; {plural(len(ignored), 'finding')} left out by {few(files, 2)}"
     body: list[Block] = [
         Only((TEXT,), [Headline(verdict, f":{rest}", TONES[trust.verdict])]),
         Only((TEXT,), [Sentence(f"{counts}{read}", is_strong=False, has_gap=not texts)]),
@@ -126,13 +130,15 @@ def scan_document(result: TargetResult) -> Document:
             _step(action, action_gain(action, before)) for action, before in zip(trust.actions, verdicts, strict=False)
         ]
         body.append(Section("What to do", [Steps(steps)], gist="the largest gain first"))
-    pictures = []
+    pictures: list[Block] = []
+    named: list[Block] = []
     if graph is not None and graph.edges:
         kinds = {kind: sum(edge.kind == kind for edge in graph.edges) for kind in _NOUNS}
         gist = ", ".join(plural(count, _NOUNS[kind]) for kind, count in kinds.items() if count)
         title = "Tools that name each other"
         pictures = [Section(title, [Graph(graph, gist)], gist, long=title, lead="")]
-    # A page has the picture before the long table of rules; elsewhere it is the longer of the two.
+        named = [Only((TEXT,), [Panel(title, [Graph(graph, gist)], gist)]), Only((MARKDOWN,), pictures)]
+    # A page has the picture before the long table of rules; elsewhere it comes last, as it is no judgement.
     body.append(Only((HTML,), pictures))
     unseen = unseen_rules(trust)
     for formats, title, groups in (
@@ -142,8 +148,7 @@ def scan_document(result: TargetResult) -> Document:
         if groups:
             reasons = Reasons([Reason(group.rules, group.why) for group in groups], "not judged", "rule")
             body.append(Only(formats, [Section(title, [reasons], counts, long=title, lead="")]))
-    body.append(Only((TEXT, MARKDOWN), pictures))
-    return Document(body, [Findings(result, result.findings)])
+    return Document(body, [Findings(result, result.findings)], named)
 
 
 def _step(action: Action, gain: str) -> Step:
