@@ -170,9 +170,9 @@ def _client_gains(rules: list[str], improvements: Iterable[Improvement]) -> Iter
     better = list(dict.fromkeys(gain.name for is_ours, gain in gains if is_ours and gain.before != gain.after))
     repaired = [is_ours for is_ours, gain in gains if gain.before == "breaks" != gain.after]
     if better:
-        # In the last client that is repaired, the server works everywhere: as good as a better verdict.
-        share = sum(repaired) / len(repaired) if repaired else 0
-        yield _Gain(_WORTH["client"] * len(better) + _WORTH["verdict"] * share, f"better in {few(better, 3)}")
+        # A server that no longer breaks anywhere is worth as much as a better verdict.
+        all_work = bool(repaired) and all(repaired)
+        yield _Gain(_WORTH["client"] * len(better) + _WORTH["verdict"] * all_work, f"better in {few(better, 3)}")
 
 
 def _trust_gains(rules: list[str], scored: Scored) -> Iterator[_Gain]:
