@@ -184,3 +184,11 @@ def test_a_catastrophic_pattern_takes_no_time(here: Path) -> None:
     write(here / "long.json", [{**CLEAN_TOOL, "name": "a" * 60 + "!"}])
     done = run("compat", "long.json", "--client", "x", cwd=here)
     assert "CMP-001" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["Amazon Q CLI", "amazon q", "amazon-q-cli"])
+def test_clients_are_found_by_the_names_that_people_write(name: str, here: Path) -> None:
+    assert run("explain", "clients", name, cwd=here).stdout.startswith("Amazon Q CLI (amazon-q-cli)\n")
+    done = run("compat", str(write(here / "clean.json", {"tools": [CLEAN_TOOL]})), "--require", name, cwd=here)
+    assert "does not break in amazon-q-cli, as required" in done.stdout
+    assert "`claude-code` or `claude-connector-directory`" in fails("explain", "clients", "claude")

@@ -333,3 +333,10 @@ def test_a_rule_as_json_has_its_weight_limits_and_an_example_of_its_evidence() -
     assert rule["limits"] == {"bytes": MAX_BYTES, "levels": MAX_LEVELS}
     assert rule["evidence"]["hits"][0]["kind"] == "ref_non_local"
     assert document_of(run("explain", "tool-no-description", "--format", "json"), "explain")["points"] == 15
+
+
+def test_a_word_of_a_thing_finds_the_rules_about_it() -> None:
+    done = run("explain", "stdout")
+    assert done.returncode == 0
+    assert "WIR-001 " in done.stdout
+    assert "MP041 " in run("explain", "mp04").stdout

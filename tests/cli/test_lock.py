@@ -296,3 +296,42 @@ def test_the_hint_to_lock_a_server_can_be_pasted(tmp_path: Path) -> None:
     [hint] = re.findall(r"`mcproof (lock -- .*)` adds it", said)
     assert run(*shlex.split(hint), cwd=tmp_path).returncode == 0
     assert "adds it" not in run("lint", "--locked", "--", *command, cwd=tmp_path).stderr
+
+
+def test_a_renamed_parameter_is_its_removal_and_its_addition(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    schema = CLEAN_TOOL["inputSchema"]
+    renamed = {**schema, "properties": {"words": schema["properties"]["title"]}, "required": ["words"]}
+    write(folder / "tools.json", {"tools": [{**CLEAN_TOOL, "inputSchema": renamed}]})
+    done = run("lint", "--locked", "tools.json", cwd=folder)
+    assert "`title` was removed; `words` was added, and is required" in " ".join(done.stdout.split())
+
+
+def test_a_check_of_the_lock_writes_nothing(folder: Path) -> None:
+    assert fails("lock", "--check", "tools.json", cwd=folder).startswith("mcproof: mcproof.lock: there is no lock")
+    run("lock", "tools.json", cwd=folder)
+    same = run("lock", "--check", "tools.json", cwd=folder)
+    assert (same.returncode, same.stdout.splitlines()[-1]) == (0, "passed: equals mcproof.lock; nothing was written")
+    before = (folder / "mcproof.lock").read_bytes()
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    changed = run("lock", "--check", "tools.json", cwd=folder)
+    assert changed.returncode == 1
+    assert changed.stdout.splitlines()[-1] == "failed: differs from mcproof.lock; nothing was written"
+    assert (folder / "mcproof.lock").read_bytes() == before
+
+
+def test_a_lock_is_compared_with_a_target(folder: Path) -> None:
+    run("lock", "tools.json", *LIBRARY, cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    done = run("diff", "mcproof.lock", "tools.json", cwd=folder)
+    assert done.returncode == 0
+    assert "description changed" in done.stdout
+    assert "no changes from mcproof.lock" in run("diff", "mcproof.lock", *LIBRARY, cwd=folder).stdout
+    write(folder / "other.json", {"tools": [CLEAN_TOOL]})
+    assert "`mcproof lock other.json` adds it" in fails("diff", "mcproof.lock", "other.json", cwd=folder)
+
+
+def test_a_scan_that_fails_by_the_lock_has_no_tick(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    assert run("scan", "--locked", "tools.json", cwd=folder).stdout.splitlines()[-1].startswith("✗ allow: score ")

@@ -193,7 +193,11 @@ def lock_lines(outcome: LockOutcome, style: Style) -> Iterator[str]:
         for difference in target.drift.differences if target.drift is not None else ():
             yield from _difference_lines(difference, style)
     count = sum(target.status != "dropped" for target in outcome.targets)
-    yield f"{outcome.file}: {plural(count, 'target')} locked\n"
+    if outcome.is_written:
+        yield f"{outcome.file}: {plural(count, 'target')} locked\n"
+        return
+    verdict = "passed: equals" if outcome.is_equal else "failed: differs from"
+    yield f"{style.paint(verdict, 'good' if outcome.is_equal else 'error')} {outcome.file}; nothing was written\n"
 
 
 def _status(target: LockedTarget) -> str:

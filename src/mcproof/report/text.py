@@ -168,10 +168,11 @@ class TextRenderer(Renderer):
     def changes(self, block: blocks.Changes) -> Iterator[str]:
         style, result, item = self._style, block.result, None
         for finding in result.findings:
-            if (finding.item, finding.item_pointer) != item:
+            # By name: another file, or another order of its items, has other pointers.
+            if finding.item != item:
                 yield "" if item is None else "\n"
                 yield style.paint(style.text(finding.label or "server", 100), "bold") + "\n"
-                item = (finding.item, finding.item_pointer)
+                item = finding.item
             symbol = style.paint(_LEVEL_SYMBOLS[finding.level], finding.level)
             word = style.paint(CHANGE_WORDS[finding.level], finding.level)
             yield f"  {symbol} {style.text(finding.message)} ({word})\n"

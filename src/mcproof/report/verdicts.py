@@ -90,6 +90,7 @@ def closing_verdict(run: RunResult) -> GateVerdict:
     has_errors = any(result.levels()["error"] for result in run.targets)
     is_doubtful = has_errors or verdict.word == INCONCLUSIVE
     tone = "fair" if is_doubtful and trust.verdict == "allow" else TONES[trust.verdict]
+    tone = "bad" if verdict.outcome == FAILED else tone  # no tick for a run that fails, such as by its lock
     if len(run.targets) == 1:
         parts = [part for part in verdict.reason.split("; ") if not part.startswith("verdict ")]
         rest = "; ".join(parts) or GatedCounts.of(run.targets, "scan").kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.hits import CatalogHits, ClientChecks
-from mcproof.checks.clients.profiles import choose_clients
+from mcproof.checks.clients.profiles import choose_clients, find_client
 from mcproof.checks.clients.verdicts import improvements, judge_clients
 from mcproof.core.errors import UsageError
 from mcproof.runs.loop import TargetRun
@@ -105,7 +105,8 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
 def client_gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:
     """The requested gates: clients in which the server must not break, and how many there must be."""
     verdicts = {outcome.client: outcome.verdict for outcome in outcomes}
-    for name in request.require:
+    names = {outcome.client: outcome.name for outcome in outcomes}
+    for name in [find_client(word.partition("@")[0], names) for word in request.require]:
         yield Gate(f"require {name}", "does not break", verdicts[name], verdicts[name] != "breaks")
     if request.min_clients is not None:
         unbroken = sum(outcome.verdict != "breaks" for outcome in outcomes if outcome.kind == "client")

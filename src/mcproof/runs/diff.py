@@ -18,8 +18,8 @@ from mcproof.core.text.files import leaves_folder, write_file
 from mcproof.runs.events import Clock, Listener, RunFinished, RunStarted, TargetFinished
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.judging import Checked
-from mcproof.runs.lint import locked_target
-from mcproof.runs.loop import LoadedTarget, TargetRun, read_one
+from mcproof.runs.lint import locked_catalog, locked_target, read_lock
+from mcproof.runs.loop import LoadedTarget, TargetRun, one_input, read_one
 from mcproof.runs.results import DiffPayload, LockedTarget, LockOutcome, RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:
@@ -34,7 +34,11 @@ def diff_catalogs(request: DiffRequest, listen: Listener, _: RunSession) -> RunR
     listen(RunStarted(is_single=True, files=dict.fromkeys((*request.old.names, *request.new.names), "what is read")))
     settings = request.settings.here()
     try:
-        old = read_one(request.old, settings, listen)
+        locks = [name for name in request.old.names if os.path.basename(str(name)) == LOCK]
+        if locks:  # what was locked of the other target
+            old = locked_catalog(one_input(request.new, settings, listen), read_lock(str(locks[0])))
+        else:
+            old = read_one(request.old, settings, listen)
         new = read_one(request.new, settings, listen)
     except UsageError:
         raise
@@ -66,12 +70,13 @@ def diff_catalogs(request: DiffRequest, listen: Listener, _: RunSession) -> RunR
 def lock_targets(request: LockRequest, listen: Listener, session: RunSession) -> LockOutcome:
     """Lock every target of a request; other entries of the lock stay, unless their file is gone.
 
-    Nothing is written unless every target could be read. Raises an error otherwise.
+    With `only_checks`, nothing is written. Else nothing is written unless every target could be read.
+    Raises an error otherwise.
     """
     if (problem := leaves_folder(LOCK, os.curdir)) is not None:
         raise InputError(f"{problem}; nothing was written", file=LOCK)
     # Read before a server is started: a damaged lock must not cost a run.
-    before = Lock.read(LOCK) or Lock(LOCK, {})
+    before = read_lock() if request.only_checks else Lock.read(LOCK) or Lock(LOCK, {})
     entries, locked = dict(before.entries), dict[str, LockedTarget]()
 
     def check(target: LoadedTarget) -> Checked:
@@ -91,8 +96,9 @@ def lock_targets(request: LockRequest, listen: Listener, session: RunSession) ->
     for name in _gone(before, locked):
         del entries[name]
         locked[name] = LockedTarget(name, "dropped", "", {})
-    write_file(LOCK, Lock(LOCK, entries).text().encode("ascii"))
-    return LockOutcome(LOCK, list(locked.values()))
+    if not request.only_checks:
+        write_file(LOCK, Lock(LOCK, entries).text().encode("ascii"))
+    return LockOutcome(LOCK, list(locked.values()), is_written=not request.only_checks)
 
 
 def _outcome(before: Lock, name: str, catalog: Catalog, surface: str) -> LockedTarget:

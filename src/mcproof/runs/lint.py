@@ -40,7 +40,7 @@ class DriftReferences:
         if locked and against is not None:
             raise UsageError("--locked and --against exclude each other")
         if locked:
-            self._lock = _read_lock()
+            self._lock = read_lock()
         if against is not None:
             self._capture = _read_capture(against, inputs)
 
@@ -49,27 +49,29 @@ class DriftReferences:
 
         Raises an InputError if the lock does not have the target.
         """
-        earlier = self._capture if self._lock is None else self._locked(source, self._lock)
+        earlier = self._capture if self._lock is None else locked_catalog(source, self._lock)
         if earlier is None:
             return None
         from mcproof.checks.diff.lock import drift_against
 
         return drift_against(catalog, earlier)
 
-    def _locked(self, source: Input, lock: Lock) -> Catalog:
-        name = locked_target(source)
-        earlier = lock.catalog(name) or lock.catalog(source.name)
-        if earlier is None:
-            # A server is named by its command, which goes after `--` as it was written.
-            target = f"-- {name}" if isinstance(source.server, CommandEndpoint) else shell_word(name)
-            raise InputError(f"not in {lock.file}; `mcproof lock {target}` adds it", file=source.title)
-        return earlier
-
     def gates(self, drift: CatalogDrift | None) -> list[Gate]:
         """Return the gate of a run with `--locked`: any difference fails it."""
         if self._lock is None or drift is None:
             return []
         return [Gate(LOCKED, self._lock.file, drift.summary or "no difference", not drift.differences)]
+
+
+def locked_catalog(source: Input, lock: Lock) -> Catalog:
+    """Return what a lock has of an input. Raises an InputError if it has nothing."""
+    name = locked_target(source)
+    earlier = lock.catalog(name) or lock.catalog(source.name)
+    if earlier is None:
+        # A server is named by its command, which goes after `--` as it was written.
+        target = f"-- {name}" if isinstance(source.server, CommandEndpoint) else shell_word(name)
+        raise InputError(f"not in {lock.file}; `mcproof lock {target}` adds it", file=source.title)
+    return earlier
 
 
 def locked_target(source: Input) -> str:
@@ -85,12 +87,13 @@ def locked_target(source: Input) -> str:
     return locked_name(source.name, None)
 
 
-def _read_lock() -> Lock:
-    from mcproof.checks.diff.lock import LOCK, Lock
+def read_lock(file: str = "mcproof.lock") -> Lock:
+    """Read a lock. Raises an InputError if there is none."""
+    from mcproof.checks.diff.lock import Lock
 
-    lock = Lock.read(LOCK)
+    lock = Lock.read(file)
     if lock is None:
-        raise InputError("there is no lock in this folder; `mcproof lock TARGET` writes it", file=LOCK)
+        raise InputError("there is no lock in this folder; `mcproof lock TARGET` writes it", file=file)
     return lock
 
 

@@ -269,6 +269,8 @@ class LockRequest(NamedTuple):
     targets: TargetSelection
     policy: Policy = Policy()
     detail: Detail = Detail()
+    only_checks: bool = False
+    """Whether to compare with the lock and write nothing."""
 
 
 class ProbeRequest(NamedTuple):

@@ -627,3 +627,10 @@ class LockOutcome(NamedTuple):
 
     file: str
     targets: list[LockedTarget]
+    is_written: bool = True
+    """Whether it was written, and not only compared."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every target offers what was locked."""
+        return all(target.status == "unchanged" for target in self.targets)

@@ -441,17 +441,34 @@ class ClientChoice(NamedTuple):
         ]
 
 
+def find_client(name: str, names: Mapping[str, str]) -> str:
+    """Return the id of the client that people mean by a name; `names` has those of all ids.
+
+    Raises a UsageError if there is none, or more than one.
+    """
+    slugs = {_slug(word): key for key, title in names.items() for word in (title, key)}
+    wanted = _slug(name)
+    meant = {slugs[wanted]} if wanted in slugs else {slugs[slug] for slug in slugs if slug.startswith(f"{wanted}-")}
+    if len(meant) == 1:
+        return meant.pop()
+    hint = (
+        f" (did you mean {' or '.join(f'`{key}`' for key in sorted(meant))}?)" if meant else nearest(wanted, [*slugs])
+    )
+    raise UsageError(f"unknown client `{name}`{hint}; `mcproof explain clients` lists them all")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
 def choose_clients(words: Iterable[str], profiles: Mapping[str, Profile] | None = None) -> ClientChoice:
     """Return the choice of named clients. Raises a UsageError for an unknown one."""
     by_id = known_profiles() if profiles is None else profiles
+    names = {profile.id: profile.name for profile in by_id.values()}
     named = []
     for word in words:
         name, _, version = word.partition("@")
-        if name not in by_id:
-            raise UsageError(
-                f"unknown client `{name}`{nearest(name, list(by_id))}; `mcproof explain clients` lists them all"
-            )
-        named.append(NamedClient(name, version))
+        named.append(NamedClient(find_client(name, names), version))
     return ClientChoice(by_id, tuple(named))
 
 

@@ -202,7 +202,8 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
         message = text_change("protocol revision", old.protocol, new.protocol)
         at = "/initialize/protocolVersion" if is_written else ""
         yield CatalogChange.of("protocol-changed", None, message, new.server, at)
-    if old.describes_server and new.describes_server:
+    # A lock has no capabilities, which is not the same as none.
+    if all(catalog.describes_server and _states_capabilities(catalog) for catalog in (old, new)):
         offered_before, offered = _capabilities(old), _capabilities(new)
         for name, at in offered.items():
             if name not in offered_before:
@@ -220,6 +221,11 @@ def instructions_in(catalog: Catalog) -> tuple[str, str]:
         if isinstance(result, dict) and (text := as_text(result.get("instructions"))):
             return text, f"/{era}/instructions"
     return "", ""
+
+
+def _states_capabilities(catalog: Catalog) -> bool:
+    results = [catalog.server.fields.get(era) for era in ("initialize", "discover")]
+    return any(isinstance(result, dict) and "capabilities" in result for result in results)
 
 
 def _capabilities(catalog: Catalog) -> dict[str, str]:

@@ -576,15 +576,16 @@ class _Reasons:
         self._catalogs = old, new
 
     @cached_property
-    def _changes(self) -> dict[int, list[CatalogChange]]:
-        by_item: dict[int, list[CatalogChange]] = {}
-        for change in compare_catalogs(*self._catalogs):
-            by_item.setdefault(id(change.item), []).append(change)
+    def _changes(self) -> dict[str, list[CatalogChange]]:
+        # By subject, as what was removed belongs to the item of the old catalog; it comes first, as in a rename.
+        by_item: dict[str, list[CatalogChange]] = {}
+        for change in sorted(compare_catalogs(*self._catalogs), key=lambda change: not change.is_old):
+            by_item.setdefault(change.item.subject, []).append(change)
         return by_item
 
     def about(self, item: Item, part: str) -> str:
         """Return the first few changes of a schema; empty for other parts."""
-        changes = self._changes.get(id(item), ()) if part in _SCHEMAS else ()
+        changes = self._changes.get(item.subject, ()) if part in _SCHEMAS else ()
         messages = [change.message for change in changes if change.pointer.startswith(f"/{part}")]
         more = f" and {len(messages) - _MOST_REASONS:,} more" if len(messages) > _MOST_REASONS else ""
         return f"{'; '.join(messages[:_MOST_REASONS])}{more}"

@@ -24,7 +24,7 @@ from mcproof.cli.outputs import CHECK_OUTPUTS, OUTPUTS, TEXT_OR_JSON, VERBOSITY,
 from mcproof.cli.run import ConsoleListener, run_request
 from mcproof.cli.target_options import CONFIGURED_LIVE, LIVE, TARGETS, TARGETS_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines
-from mcproof.core.errors import OK, InputError, UsageError
+from mcproof.core.errors import FINDINGS, OK, InputError, UsageError
 from mcproof.runs import execute
 from mcproof.runs.requests import (
     KINDS,
@@ -73,7 +73,8 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _lock(options: argparse.Namespace) -> int:
-    request = LockRequest(parse_targets(options, *options.targets), Policy(parse_config(options)))
+    policy = Policy(parse_config(options))
+    request = LockRequest(parse_targets(options, *options.targets), policy, only_checks=options.check)
     from mcproof.report.listings import lock_document, lock_lines
 
     listener = ConsoleListener()
@@ -85,7 +86,7 @@ def _lock(options: argparse.Namespace) -> int:
         print_document(lock_document(outcome))
     else:
         print_lines(lock_lines(outcome, Style.of(sys.stdout)), sys.stdout)
-    return OK
+    return OK if outcome.is_written or outcome.is_equal else FINDINGS
 
 
 _LISTED = "`mcproof explain clients` lists them; comma-separated, repeatable"
@@ -94,6 +95,7 @@ _CATALOG = (
 )
 _COMMON = (CHECK_OUTPUTS, LIVE, CONFIGURED_LIVE)
 """The options that all checks end with."""
+_CHECK = Option(GATES, "--check", "write nothing; exit 1 if a target does not offer what is locked")
 _MIN_GRADE = Option(GATES, "--min-grade LETTER", "fail below this grade", to="min_grade", type=_letter)
 _FAIL_ON_VERDICT = Option(
     GATES,
@@ -326,6 +328,7 @@ mcproof scan .mcp.json --all --fail-on-verdict review  every configured server, 
         examples="""\
 mcproof diff released.json tools.json  two snapshots; exit 1 if callers break
 mcproof diff released.json -- python server.py  a snapshot and a live server
+mcproof diff mcproof.lock -- python server.py  what was locked of a server, and the server
 """,
         notes="""\
 A change breaks callers if a call that was valid is now rejected, or if a result lacks something that it had. If that
@@ -337,12 +340,12 @@ a warning, compatible a note.
     Command(
         "lock",
         "Lock what servers offer, so that later changes are noticed.",
-        (TARGETS, CONFIG, TEXT_OR_JSON, VERBOSITY, LIVE, CONFIGURED_LIVE),
+        (TARGETS, _CHECK, CONFIG, TEXT_OR_JSON, VERBOSITY, LIVE, CONFIGURED_LIVE),
         usage=TARGETS_USAGE,
         examples="""\
 mcproof lock -- npx -y some-server  lock a server that you have reviewed
 mcproof lock .mcp.json --all  every server of a client configuration
-mcproof lint --locked -- npx -y some-server  fail if it offers anything else
+mcproof lock --check -- npx -y some-server  write nothing; fail if it offers anything else
 """,
         notes="""\
 The lock, mcproof.lock in this folder, has the texts of all tools, resources and prompts and of the instructions, each

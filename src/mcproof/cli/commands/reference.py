@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.advisories import advisory_table
-from mcproof.checks.clients.profiles import Profile, known_profiles
+from mcproof.checks.clients.profiles import Profile, find_client, known_profiles
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
 from mcproof.checks.rulebook import (
@@ -55,11 +55,9 @@ def _advisories(options: argparse.Namespace) -> int:
 
 def _clients(options: argparse.Namespace) -> int:
     profiles = _profiles(parse_config(options))
-    for name in options.names:
-        if name not in profiles:
-            hint = nearest(name, list(profiles))
-            raise UsageError(f"unknown client `{name}`{hint}; `mcproof explain clients` lists them all")
-    chosen = [profiles[name] for name in dict.fromkeys(options.names)] or list(profiles.values())
+    names = {profile.id: profile.name for profile in profiles.values()}
+    named = dict.fromkeys(find_client(name, names) for name in options.names)
+    chosen = [profiles[name] for name in named or profiles]
     if options.format == "json":
         sys.stdout.write(json.dumps(client_document(chosen), indent=2) + "\n")
         return OK
@@ -232,7 +230,14 @@ def _explain(options: argparse.Namespace) -> int:
     if run is not None:
         return run(options)
     options.id = topic
-    return _explain_id(options)
+    try:
+        return _explain_id(options)
+    except UsageError:
+        if options.format == "json" or not (found := _about(topic)):
+            raise
+    sys.stdout.write(f"No rule is called `{topic}`. Rules about it:\n\n")
+    sys.stdout.writelines(f"  mcproof explain {rule.id:31} {rule.summary}\n" for rule in found)
+    return OK
 
 
 def _list_topics(options: argparse.Namespace) -> int:
@@ -248,6 +253,12 @@ def _list_topics(options: argparse.Namespace) -> int:
         sys.stdout.write("\n")
     sys.stdout.write("`mcproof explain ID` explains a rule or a fault, such as `tool-no-description`.\n")
     return OK
+
+
+def _about(word: str) -> list[Rule]:
+    """The rules whose id, name or summary has a word that begins like this."""
+    has_word = re.compile(rf"(?i)(?<![a-z0-9]){re.escape(word)}").search
+    return [rule for rule in all_rules() if any(map(has_word, (rule.id, rule.name, rule.summary)))]
 
 
 def _explain_id(options: argparse.Namespace) -> int:
