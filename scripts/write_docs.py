@@ -294,11 +294,18 @@ def _method_page() -> str:
     parts = [
         "# Grade and verdict",
         "",
-        "```sh",
-        "mcproof explain grade",
+        "```console",
+        "$ mcproof grade catalogs/weather.json",
+        "...",
+        "What would help most",
+        "  declare 1 required parameter: +15, C → B",
+        "  describe 2 parameters: +10",
+        "  describe 1 prompt argument: +5",
+        "...",
         "```",
         "",
-        "`mcproof grade` shows the letter, and `mcproof scan` the verdict. Generated from the rules by `make docs`.",
+        "`mcproof grade` shows the letter, and `mcproof scan` the verdict. `mcproof explain grade` and",
+        "`mcproof explain verdict` show the same as this page, which `make docs` generates from the rules.",
     ]
     for title, lines in (("The grade", grade_method()), ("The verdict", trust_method())):
         parts += ["", f"## {title}", "", "```text", *lines, "```"]

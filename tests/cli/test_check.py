@@ -388,3 +388,13 @@ def test_the_repair_of_the_last_client_is_among_the_edits(here: Path) -> None:
     document = checked("one.json")
     assert document["clients"]["breaks"] == ["lm-studio"]
     assert any("LM Studio" in edit["why"] for edit in document["next"]), document["next"]
+
+
+@pytest.mark.parametrize("file", ["clean.json", "faulty.json"])
+def test_no_heading_of_a_page_is_empty(here: Path, file: str) -> None:
+    run("check", file, "--output", "a.html")
+    page = (here / "a.html").read_text("utf-8")
+    next_to = re.findall(r"</h(\d)>\s*(?:</?(?:section|div)[^>]*>\s*)*<h(\d)", page)
+    assert all(inner > outer for outer, inner in next_to), next_to
+    run("check", "--static", *GOOD, "--output", "b.html")
+    assert ">Promises</h2>" not in (here / "b.html").read_text("utf-8")

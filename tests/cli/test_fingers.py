@@ -280,7 +280,7 @@ def test_help_has_groups_and_ends_with_examples() -> None:
     options = ["Calls", "Failing and configuration", "Output", "Store", "Live servers", "Authorization"]
     assert titles == ["Arguments", *options, "Help", "Examples"]
     overview = run("--help").stdout
-    for each in ("Start here:", "Look at a server:", "  check        say on one screen"):
+    for each in ("Start here:", "Look at a server, ", "  check        how fit a server is", "Only check, prove"):
         assert each in overview
     assert len(overview.splitlines()) <= 60
     first = [line.split()[0] for line in overview.partition("Start here:\n")[2].splitlines()[:5]]

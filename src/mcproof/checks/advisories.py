@@ -117,7 +117,7 @@ LISTED_SERVER = "serverInfo_not_in_known_advisory_list"
 def known_software(catalog: Catalog, *, endpoint: Endpoint | None = None, source: str | None = None) -> KnownSoftware:
     """Return what is known of a server's software: what it reports, its command, its source or its capture.
 
-    `endpoint` is that of a live server, `source` a file or folder of Python source.
+    `endpoint` is that of a live server, `source` a file or folder of source.
     """
     packages = list(_captured(catalog))
     if isinstance(endpoint, CommandEndpoint):

@@ -182,7 +182,7 @@ def check(
 
 
 def _is_guess(finding: Finding) -> bool:
-    """Whether a finding about Python source may only exist because something in the source is unknown.
+    """Whether a finding about source may only exist because something in the source is unknown.
 
     That is the case if the value it points at, a value around it, or one of its members is unknown. Which members
     matter is known of the rules of the grade.

@@ -177,7 +177,7 @@ def _only_files(catalog: Catalog, findings: list[Finding], **_: bool) -> Iterato
 
 
 def _places_in_source(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:
-    """The places of findings in Python source."""
+    """The places of findings in source."""
     locations = locate_findings(catalog, findings)
     texts = SourceLines()
     for at in sorted(range(len(findings)), key=lambda at: locations[at].order):

@@ -300,7 +300,8 @@ def grade_method() -> list[str]:
     """How the grade is computed, in lines of plain text."""
     tops = [100, *(threshold - 1 for _, threshold, _ in THRESHOLDS)]
     ranges = [
-        f"  {letter}  {threshold:>3} to {top:<3}  {word}"
+        f"  {letter}  {threshold:>3} to {top:<3}  {word:12}"
+        + (f"up to {100 - threshold} points lost" if threshold else "more than that")
         for (letter, threshold, word), top in zip(THRESHOLDS, tops, strict=False)
     ]
     rules = sorted(
@@ -308,13 +309,21 @@ def grade_method() -> list[str]:
         key=lambda rule: -POINTS[rule.scheme_severity],
     )
     return [
+        "The letter says how well names, descriptions and schemas tell a model what to call, and how.",
+        "It does not say whether the tools work (`mcproof prove`) or are safe (`mcproof scan`).",
+        "",
         "A server starts at 100. Each finding of a rule below costs its points:",
         f"{POINTS['error']} for an error, {POINTS['warning']} for a warning, {POINTS['info']} for an info.",
         f"If every tool has a description of {BONUS_LENGTH} characters or more, {BONUS} points are added.",
+        "Points are not divided by the number of tools: one parameter that 20 tools leave unexplained costs 20 times.",
         "Points below zero and above 100 are kept for what a fix gains, and the score is shown within 0 and 100.",
         "A server without tools, resources and prompts scores 0.",
         "",
         *ranges,
+        "",
+        "An edit gains the points of the findings that it fixes; `mcproof grade` lists what gains most. A tool whose",
+        "parameters all have a default or accept null costs its point, and no edit is advised: it may be meant so.",
+        "`mcproof check` and `mcproof lint` show the place of each, and what to write there.",
         "",
         "Findings that the configuration or a comment ignores cost nothing; those of a baseline do.",
         "Source has a letter only if nothing that is unknown in it could change the letter.",
@@ -346,7 +355,7 @@ def trust_method() -> list[str]:
         "These block a server alone, some of them only if anyone can reach it without credentials:",
         *(f"  {', '.join(blocking[start : start + 3])}" for start in range(0, len(blocking), 3)),
         "",
-        *(f"  {rule.own(TrustTraits).weight:>3} {rule.id:45} {rule.own(TrustTraits).dimension}" for rule in rules),
+        *(f"  {rule.own(TrustTraits).weight:>3} {rule.id:45} {rule.summary}" for rule in rules),
     ]
 
 

@@ -234,10 +234,14 @@ def _configured() -> Iterable[str]:
     return ()
 
 
+_WHICH = """\
+`check` has the answers of lint, prove, grade, compat and scan in short; each of them has all of its own. Only check,
+prove and fuzz call tools: read-only ones, unless you allow more.
+"""
 _TARGETS = """\
-A TARGET is a snapshot (the result of `tools/list` saved as JSON), Python source, a folder with either, - for standard
-input, a URL, FILE.json#NAME of a client configuration, or a name from `[targets]` of mcproof.toml. -- COMMAND ARG... at
-the end starts a server.
+A TARGET is a snapshot (the result of `tools/list` saved as JSON), source in Python, JavaScript or TypeScript, a folder
+with them, - for standard input, a URL, FILE.json#NAME of a client configuration, or a name from `[targets]` of
+mcproof.toml. -- COMMAND ARG... at the end starts a server.
 """
 _EXAMPLES = """\
 mcproof -- python server.py  how good it is, and what to fix first: `check`
@@ -257,6 +261,7 @@ def overview() -> str:
     lines += ["Usage: mcproof [COMMAND] [OPTIONS] TARGET..."]
     for title, commands in COMMAND_GROUPS.items():
         lines += ["", f"{title}:", *_table({name: summary for name, (_, summary) in commands.items()}, width)]
+        lines += ["", filled(_WHICH, width)] if "fuzz" in commands else []
     lines += ["", filled(_TARGETS, width), "", "Examples:", *laid_out(_EXAMPLES, width), "", filled(_END, width), ""]
     return "\n".join(lines)
 

@@ -22,31 +22,29 @@ if TYPE_CHECKING:
 
 COMMAND_GROUPS = {
     "Start here": {
-        "check": ("checks", "say on one screen how good a server is, and what to fix first"),
-        "lint": ("checks", "list everything that confuses agents and clients, with the place and the fix"),
-        "prove": ("live", "show which promises of its schemas a live server keeps, tool by tool"),
-        "run": ("suites", "run test suites in YAML"),
-        "explain": ("reference", "show what a rule checks, why, and how to fix a finding; list rules and clients"),
+        "check": ("checks", "how fit a server is for agents: grade, clients, trust, promises; what to fix first"),
+        "lint": ("checks", "all that confuses agents and clients, each with its line and its fix"),
+        "prove": ("live", "whether a live server keeps what its schemas promise, tool by tool"),
+        "run": ("suites", "whether your own tests pass: suites in YAML"),
+        "explain": ("reference", "what a rule, a letter, a verdict or a client means, and how to fix a finding"),
     },
-    "One question": {
-        "grade": ("checks", "grade a catalog from A to F, with its token cost"),
-        "compat": ("checks", "show in which MCP clients a server breaks, and what to change"),
-        "scan": ("checks", "report whether an agent may connect to a server, and why"),
-        "schema-lint": ("checks", "check how strictly input schemas constrain calls, and tighten them"),
-        "fuzz": ("live", "call the tools of a live server with generated arguments"),
+    "One question in full": {
+        "grade": ("checks", "why this letter from A to F, what raises it, and how many tokens each tool costs"),
+        "compat": ("checks", "in which MCP clients a server breaks, and what to change"),
+        "scan": ("checks", "whether an agent may connect, such as to a server that you did not write"),
+        "schema-lint": ("checks", "how strictly input schemas constrain calls; tightens them"),
+        "fuzz": ("live", "what crashes a live server or leaks; with --security, what can be injected"),
         "replay": ("live", "send a stored failure again: fixed, or still failing"),
         "diff": ("checks", "show what changed between two catalogs, and what breaks callers"),
         "lock": ("checks", "lock what servers offer, so that later changes are noticed"),
     },
-    "Look at a server": {
+    "Look at a server, write tests": {
         "tools": ("requests", "list the tools of a server, with parameters, hints and token cost"),
         "call": ("requests", "call a tool, with its arguments checked first, and show its result"),
         "read": ("requests", "read a resource, and show its contents"),
         "prompt": ("requests", "get a prompt, and show its messages"),
         "capture": ("requests", "save the catalog of a live server, or of any other target"),
         "auth": ("auth", "log in to servers that require authorization"),
-    },
-    "Test suites": {
         "init": ("init", "write a first test suite for a server"),
         "validate": ("suites", "check test suites without starting anything"),
     },

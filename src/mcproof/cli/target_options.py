@@ -159,9 +159,9 @@ TARGETS = Options(
     Option(
         ARGUMENTS,
         "targets TARGET",
-        "a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
-        "or a name from the configuration (default: the files among the targets of the configuration, or else this "
-        "folder). -- COMMAND ARG... at the end starts a server",
+        "a snapshot, Python, JavaScript or TypeScript source, a folder with any of them, -, a URL, FILE.json#NAME of a "
+        "client configuration, or a name from the configuration (default: the files among the targets of the "
+        "configuration, or else this folder). -- COMMAND ARG... at the end starts a server",
         nargs="*",
     ),
     targets=lambda options: parse_targets(options, *options.targets),
@@ -180,8 +180,8 @@ SERVER = Options(
 CATALOG = Option(
     ARGUMENTS,
     "target TARGET",
-    "a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
-    "configuration; or -- COMMAND ARG... at the end",
+    "a URL, FILE.json#NAME of a client configuration, a snapshot, Python, JavaScript or TypeScript source, -, or a "
+    "name from the configuration; or -- COMMAND ARG... at the end",
     nargs="?",
 )
 """The target of the commands that read one catalog."""

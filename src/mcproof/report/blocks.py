@@ -324,9 +324,10 @@ class Renderer:
 
 
 def blocks_for(format: str, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks that a format shows."""
+    """Yield the blocks that a format shows; a section of which it shows nothing is no heading either."""
     for block in blocks:
         if not isinstance(block, Only):
-            yield block
+            if not isinstance(block, Section | Panel) or any(blocks_for(format, block.blocks)):
+                yield block
         elif format in block.formats:
             yield from blocks_for(format, block.blocks)

@@ -121,6 +121,15 @@ def withheld_sentence(unknown: NotJudged) -> str:
     return f"grade withheld, {unknown.best} at best; not judged: {not_judged_sentence(unknown)}"
 
 
+def target_words(result: TargetResult) -> str:
+    """Return how a command line names a target."""
+    file, _, name = result.target.partition("#")
+    is_command = result.connection is not None and result.connection.get("transport") == "stdio"
+    if is_command and not (name and file.endswith((".json", ".jsonc"))):
+        return f"-- {result.target}"
+    return shell_word(result.target)
+
+
 def grade_withheld(result: TargetResult) -> str:
     """Return why a result has no grade."""
     if result.not_judged is not None and result.not_judged.best is not None:
@@ -261,9 +270,12 @@ _ORDER = ("failed", "passed", "not observed", "not applicable")
 
 
 def action_gain(action: Action, before: str) -> str:
-    """Return what an action gains, such as "+8, verdict review", after one that led to a verdict; empty if nothing."""
-    parts = [f"+{action.points}"] if action.points else []
-    parts += [f"verdict {action.verdict}"] if action.verdict != before else []
+    """Return what an action gains, such as "+8 points, the verdict becomes review", after one that led to a verdict.
+
+    It is empty if an action gains nothing.
+    """
+    parts = [f"+{plural(action.points, 'point')}"] if action.points else []
+    parts += [f"the verdict becomes {action.verdict}"] if action.verdict != before else []
     return ", ".join(parts)
 
 

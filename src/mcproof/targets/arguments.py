@@ -104,7 +104,7 @@ def find_inputs(
     """The inputs that targets stand for, in order and without duplicates.
 
     Folders stand for all servers and snapshots in them; `skipped` collects the rest, with hints for a `command` of
-    mcproof. With `as_one`, the Python source of a folder makes one catalog.
+    mcproof. With `as_one`, the source of a folder makes one catalog.
     """
     skipped = SkippedFiles() if skipped is None else skipped
     inputs_by_name: dict[str, Input] = {}
@@ -357,7 +357,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
-    """Read the catalog in a file, standard input, or Python source; with `whole`, everything a source file serves."""
+    """Read the catalog in a file, standard input, or source; with `whole`, everything a source file serves."""
     if source.catalog is not None:
         return source.catalog
     if source.is_source:

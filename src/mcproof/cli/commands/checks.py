@@ -91,7 +91,8 @@ def _lock(options: argparse.Namespace) -> int:
 
 _LISTED = "`mcproof explain clients` lists them; comma-separated, repeatable"
 _CATALOG = (
-    "a snapshot, Python source, -, a URL, FILE.json#NAME of a client configuration, or a name from the configuration"
+    "a snapshot, Python, JavaScript or TypeScript source, -, a URL, FILE.json#NAME of a client configuration, "
+    "or a name from the configuration"
 )
 _COMMON = (CHECK_OUTPUTS, LIVE, CONFIGURED_LIVE)
 """The options that all checks end with."""
@@ -148,7 +149,7 @@ COMMANDS = (
         examples="""\
 mcproof check -- python server.py  a server on this machine; its read-only tools are called
 mcproof check https://host/mcp  a remote server
-mcproof check tools.json src/  a snapshot and Python source, one screen each
+mcproof check tools.json src/  a snapshot and source, one screen each
 mcproof check --min-grade B --fail-on-verdict review -- python server.py  a gate for CI
 """,
         notes="""\
@@ -180,7 +181,7 @@ part in full; `scan` also connects several times to compare what it lists.
         examples="""\
 mcproof lint  everything below this folder
 mcproof lint tools.json  a snapshot
-mcproof lint src/  Python source, which is not run
+mcproof lint src/  Python, JavaScript or TypeScript source, which is not run
 mcproof lint -- python server.py  a live server
 mcproof lint .mcp.json#weather  a server of a client configuration
 mcproof lint --ruleset all --fail-on warning  every rule, and stricter

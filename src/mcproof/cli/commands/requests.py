@@ -282,7 +282,7 @@ error.
         usage=SERVER_USAGE,
         examples="""\
 mcproof capture -o tools.json -- python server.py  a snapshot of a live server
-mcproof capture src/  the catalog that Python source would serve
+mcproof capture src/  the catalog that source would serve
 """,
         notes="""\
 A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with

@@ -288,9 +288,9 @@ mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from th
         ),
         examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
         notes="""\
-Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
-suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
-no server and writes no file: every change goes through the editor.
+Editors start it; see docs/editors.md for their settings. It checks snapshots, suites, configurations, and source in \
+Python, JavaScript or TypeScript that registers tools, while you type, with the nearest mcproof.toml. It never runs \
+the code of a project, starts no server and writes no file: every change goes through the editor.
 """,
         run=_lsp,
     ),
@@ -317,8 +317,8 @@ mcproof mcp --root src --root catalogs  read only these folders
 mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
 """,
         notes="""\
-The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
-no URL, run no code of a project and write no file.
+The tools read snapshots and Python, JavaScript or TypeScript source in the allowed folders, or catalogs given as
+text. They start no server, open no URL, run no code of a project and write no file.
 """,
         run=_mcp,
     ),

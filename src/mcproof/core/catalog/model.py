@@ -423,7 +423,7 @@ class Catalog:
         self.connection = connection
         """What the connection showed while it was read from a live server; None if it was not."""
         self.source: SourceMap | None = None
-        """The location of each part and other facts from source, if it was read from Python source."""
+        """The location of each part and other facts from source, if it was read from source."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 

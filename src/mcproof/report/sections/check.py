@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mcproof.core.console import few, plural, shell_word
+from mcproof.core.console import few, plural
 from mcproof.probing.outcomes import promises
 from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Document, Edits, Fact, Facts, Findings, Only, Section, Sentence
 from mcproof.report.grids import client_counts, shown_outcomes
-from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, trust_sentence
+from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, target_words, trust_sentence
 from mcproof.report.verdicts import called_sentence
 from mcproof.runs.results import LEFT_TO_SCAN, CheckPayload
 
@@ -128,15 +128,6 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     details = [detail if len(detail) <= _FACT else f"{detail[: _FACT - 1]}…" for detail in details]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
     return Fact("promises", symbol, text, tone, details)
-
-
-def target_words(result: TargetResult) -> str:
-    """Return how a command line names a target."""
-    file, _, name = result.target.partition("#")
-    is_command = result.connection is not None and result.connection.get("transport") == "stdio"
-    if is_command and not (name and file.endswith((".json", ".jsonc"))):
-        return f"-- {result.target}"
-    return shell_word(result.target)
 
 
 def _commands(result: TargetResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Grade
-from mcproof.core.console import few, plural, shell_word
+from mcproof.core.console import few, plural
 from mcproof.report.blocks import (
     HTML,
     MARKDOWN,
@@ -34,6 +34,7 @@ from mcproof.report.phrases import (
     TONES,
     action_gain,
     outcome_counts,
+    target_words,
     texts_sentence,
     trust_sentence,
     unseen_rules,
@@ -63,7 +64,7 @@ def grade_document(result: TargetResult) -> Document:
     body += score_blocks(result)
     if problems := sum(finding.rule.ruleset == "catalog" for finding in result.findings):
         # Problems with the input itself do not count for the grade.
-        command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
+        command = f"mcproof lint --ruleset catalog {target_words(result)}"
         body.append(Panel("", [Hint(" with the input itself; see", command, plural(problems, "problem"))]))
     after = [*not_judged(result), *untested(result)]
     return Document([Only((TEXT,), body)], [Only((MARKDOWN,), [Findings(result, result.findings)])], after)
@@ -73,7 +74,9 @@ def score_blocks(result: TargetResult) -> Iterator[Block]:
     """Yield what the scores of a target are made of, and what would raise them."""
     grade, tokens, descriptions = result.scores.grade, result.scores.tokens, result.scores.descriptions
     if grade is not None:
-        help_panel = Panel("What would help most", [Gains(grade)] if grade.gains and grade.score < 100 else [])
+        places = Hint("Where, and what to write there", f"mcproof lint --select grade {target_words(result)}")
+        advice = [Gains(grade), Only((TEXT,), [places])] if grade.gains and grade.score < 100 else []
+        help_panel = Panel("What would help most", advice)
         # A page begins with the advice, and text ends with it: each where the eye is.
         if help_panel.blocks:
             yield Only((MARKDOWN, HTML), [help_panel])
