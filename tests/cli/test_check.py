@@ -396,5 +396,5 @@ def test_no_heading_of_a_page_is_empty(here: Path, file: str) -> None:
     page = (here / "a.html").read_text("utf-8")
     next_to = re.findall(r"</h(\d)>\s*(?:</?(?:section|div)[^>]*>\s*)*<h(\d)", page)
     assert all(inner > outer for outer, inner in next_to), next_to
-    run("check", "--static", *GOOD, "--output", "b.html")
+    run("check", "--static", "--output", "b.html", *GOOD)
     assert ">Promises</h2>" not in (here / "b.html").read_text("utf-8")

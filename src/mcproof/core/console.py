@@ -70,6 +70,17 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters: cut after a word, with an ellipsis, and with its quotes closed."""
+    if len(text) <= most:
+        return text
+    kept = text[: most - 2]
+    # A long word, such as an address, is cut rather than left out.
+    word = kept.rfind(" ")
+    kept = (kept[:word] if word >= most // 2 else kept).rstrip(" ,;:\\")
+    return f"{kept}…" + "".join(quote for quote in '`"' if kept.count(quote) % 2)
+
+
 def listed_names(names: Iterable[str]) -> str:
     """The first of some names, and how many more there are."""
     listed = list(names)

@@ -38,6 +38,7 @@ _ENVELOPE = (
     r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
 )
 """The beginning of a response, as mcproof or a server writes it."""
+_JSON_TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
 class SentRequest(NamedTuple):
@@ -97,7 +98,13 @@ def readable_response(response: str) -> str:
     message = _parsed(response)
     # Cropped JSON cannot be parsed, but its envelope is known word for word.
     if message is None and (envelope := re.match(_ENVELOPE, response)) is not None:
-        return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
+        rest = response[envelope.end() :]
+        if (whole := re.match(_JSON_TEXT, rest)) is not None:  # only the end of the envelope is missing
+            rest = whole[0]
+        elif rest.startswith('"'):
+            kept, _, size = rest.rpartition("…")
+            rest = f'{kept.rstrip(chr(92))}…"{size}'
+        return f"{'error ' if envelope['error'] else ''}{rest}"
     if not isinstance(message, dict):
         return response
     if "error" in message:

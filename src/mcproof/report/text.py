@@ -198,7 +198,7 @@ class TextRenderer(Renderer):
         for edge in strong[:_MOST_EDGES]:
             yield f"  {style.fitting(f'{edge.source}: {edge.sentence}', style.width - 2)}\n"
         if left := len(graph.edges) - len(strong[:_MOST_EDGES]):
-            yield f"  {left:,} more; --show all lists everything\n"
+            yield f"  {f'{left:,} more; ' if strong else ''}--show all lists everything\n"
 
     def clients(self, block: blocks.Clients) -> Iterator[str]:
         """Draw one row for each group of clients, one column for each group of tools, and a key."""

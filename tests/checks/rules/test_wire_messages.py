@@ -13,4 +13,4 @@ def test_an_error_without_a_mark_is_quoted_in_part() -> None:
     record = ProbeRecord("baseline", "a valid call", "success", "accepted", flaws=(flaw,))
     probes = ItemProbes(Tool({"name": "find"}, "/tools/0"), [record], "2025-11-25")
     [problem] = find_rule("WIR-023").check(probes)
-    assert problem.message == f"reports an error without `isError`: {body[:80]}…"
+    assert problem.message == f'reports an error without `isError`: {body[:78]}…"'

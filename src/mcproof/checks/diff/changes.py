@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from mcproof.checks.diff.documents import json_key
 from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
+from mcproof.core.console import cut
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_positions import unescape
 
@@ -250,7 +251,7 @@ def value_text(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (RecursionError, ValueError):  # nested deeper than the encoder goes
         return "…"
-    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"
+    return cut(text, _MAX_VALUE_LENGTH)
 
 
 def values_text(values: list[Any]) -> str:

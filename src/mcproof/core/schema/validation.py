@@ -519,11 +519,9 @@ def _innermost(error: Any) -> Any:
 
 
 def _complaint(error: Any) -> str:
+    from mcproof.core.console import cut
+
     message: str = error.message.partition("\n")[0]
     if error.instance_path[-1:] == ["type"] and error.kind.name == "anyOf":
-        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is not a JSON Schema type"
-    return _cropped(message, 120)
-
-
-def _cropped(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+        return f"{cut(message.partition(' is not valid under')[0], 80)} is not a JSON Schema type"
+    return cut(message, 120)

@@ -37,7 +37,7 @@ _SQL_NAMED = re.compile(
 )
 """Errors that name SQL, a database or its driver."""
 _SQL_SYNTAX = re.compile(
-    r'(?<!fts5: syntax error )near \\{0,3}".{0,80}?": syntax error|unrecognized token: \\{0,3}"'
+    r'(?<!fts5: syntax error )near \\{0,3}".{0,80}?": syntax error|unrecognized token: \\{0,3}"(?:.{0,80}?")?'
     r"|unterminated quoted (?:string|identifier)|syntax error at (?:or near|end of input)"
     r"|Unclosed quotation mark|Incorrect syntax near|quoted string not properly terminated"
 )

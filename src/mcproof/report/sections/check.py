@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mcproof.core.console import few, plural
+from mcproof.core.console import cut, few, plural
 from mcproof.probing.outcomes import promises
+from mcproof.probing.permission import HOW_TO_ALLOW
 from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Document, Edits, Fact, Facts, Findings, Only, Section, Sentence
 from mcproof.report.grids import client_counts, shown_outcomes
 from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, target_words, trust_sentence
@@ -119,13 +120,17 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     unjudged = counts.not_shown + counts.not_tested
     called = called_sentence(len(result.called_tools), result.counts.get("tools", 0))
     text = f"{counts.kept:,} kept, {counts.broken:,} broken, {unjudged:,} not judged; {called}"
-    broken = [f"{cell.tool}: {cell.reason}" for cell in payload.proof.matrix if cell.verdict == "broken promise"]
+    cells = [cell for cell in payload.proof.matrix if cell.verdict == "broken promise"]
+    broken = [f"{cell.tool}: {few(cell.reason.split('; '), 1)}" for cell in cells]
     why = Counter(cell.reason for cell in payload.proof.matrix if cell.verdict == "not tested" and cell.reason)
     # One reason behind most of what is unknown, such as a time that is used up, is worth a line.
     much = "most are" if 2 * unjudged > counts.declared else f"{unjudged:,} {'is' if unjudged == 1 else 'are'}"
-    unknown = [f"{much} not judged: {reason}" for reason, cells in why.most_common(1) if 2 * cells > why.total()]
-    details = [*broken[:_BROKEN], *unknown]
-    details = [detail if len(detail) <= _FACT else f"{detail[: _FACT - 1]}…" for detail in details]
+    unknown = [
+        f"{much} not judged: {reason.replace(HOW_TO_ALLOW, '; --allow TOOL')}"
+        for reason, cells in why.most_common(1)
+        if 2 * cells > why.total()
+    ]
+    details = [cut(detail, _FACT) for detail in [*broken[:_BROKEN], *unknown]]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
     return Fact("promises", symbol, text, tone, details)
 

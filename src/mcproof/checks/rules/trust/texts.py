@@ -16,6 +16,7 @@ from mcproof.checks.texts.directives import OVERRIDES, SECRETS, SENDS, TAMPERS, 
 from mcproof.checks.texts.markup import instruction_tag
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import Catalog
+from mcproof.core.console import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -317,7 +318,7 @@ def problem_of_sentence(
 def shown(sentence: str) -> str:
     """A sentence for a message: one line, cut, without backticks."""
     line = " ".join(sentence.replace("`", "'").split())
-    return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"
+    return cut(line, _LONGEST_QUOTE)
 
 
 def _pair(evidence: dict[str, Any]) -> str:

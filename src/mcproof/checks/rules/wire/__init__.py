@@ -15,7 +15,7 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.wire.contract import evidence_of, probe_rule
 from mcproof.core.catalog.model import Catalog
-from mcproof.core.console import few, plural
+from mcproof.core.console import cut, few, plural
 from mcproof.core.observations.connection import LINGERING, SLOW_START, ObservedConnection
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, LeftFiles, ProbeRecord
 from mcproof.core.protocol import REVISIONS
@@ -316,7 +316,6 @@ def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
                 break  # a response that leaks twice is one leak
     if first is not None:
         record, detail = first
-        if kind == ERROR_AS_SUCCESS and len(detail) > _LONGEST_ERROR:
-            detail = f"{detail[:_LONGEST_ERROR].rstrip()}…"
+        detail = cut(detail, _LONGEST_ERROR) if kind == ERROR_AS_SUCCESS else detail
         times = f" ({count:,} times)" if count > 1 else ""
         yield Problem(f"{words}{detail}{times}", evidence={**evidence_of(record), "count": count})
