@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.trust import Trust
-    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog, Item
 
 MOST_EDITS = 5
 _LONGEST_SNIPPET = 3
@@ -256,9 +256,10 @@ def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
         for tool in catalog.tools:
             if near == tool.pointer or near.startswith(f"{tool.pointer}/"):
                 item, pointer = tool, near.removeprefix(tool.pointer)
-    if location.line is None and source is not None and item.kind == "tool":
+    if location.line is None and source is not None and item.kind != "server":
         # The finding is about what the server sends; its author wants the line that sends it.
-        twin = next((tool for tool in source.tools if tool.name == item.name), None)
+        items: list[Item] = [*source.tools, *source.prompts, *source.resources, *source.templates]
+        twin = next((written for written in items if written.subject == item.subject), None)
         location = location if twin is None else locate(source, twin.pointer + pointer)
     subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"
     if finding.parameter is not None and item.kind == "tool":

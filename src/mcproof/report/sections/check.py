@@ -126,7 +126,7 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     # One reason behind most of what is unknown, such as a time that is used up, is worth a line.
     much = "most are" if 2 * unjudged > counts.declared else f"{unjudged:,} {'is' if unjudged == 1 else 'are'}"
     unknown = [
-        f"{much} not judged: {reason.replace(HOW_TO_ALLOW, '; --allow TOOL')}"
+        f"{much} not judged{' (--allow TOOL)' * reason.endswith(HOW_TO_ALLOW)}: {reason.removesuffix(HOW_TO_ALLOW)}"
         for reason, cells in why.most_common(1)
         if 2 * cells > why.total()
     ]
