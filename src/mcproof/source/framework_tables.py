@@ -28,6 +28,7 @@ DOCSTRING_PARAMETERS = "describes parameters by the docstring, and removes its s
 PLAIN_WRAPPER = "wraps output without a description, removes all titles, and keeps an empty description"
 TOOL_TITLES = "derives titles of tools from their names, and keeps titles of fields"
 DOCSTRING_SECTIONS = "removes every section of a docstring"
+KNOWN_HEADINGS = "knows a docstring with sections by the usual headings only"
 CHECKS_HOST = "answers requests over HTTP only if they name this machine as host"
 
 SINCE = {
@@ -40,6 +41,7 @@ SINCE = {
         PLAIN_WRAPPER: "3.2",
         TOOL_TITLES: "4",
         DOCSTRING_SECTIONS: "4.1",
+        KNOWN_HEADINGS: "4.2",
     },
     "mcp1": {OUTPUT_SCHEMAS: "1.10", CHECKS_HOST: "1.23"},
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from packaging.version import Version
 
-from mcproof.source.python.frameworks.fastmcp import split
+from mcproof.source.framework_tables import traits_of
+from mcproof.source.python.frameworks.fastmcp import parsed_docstring
 
 from .sources import found, tool
 
@@ -188,7 +190,20 @@ DOCSTRINGS = {
 
 @pytest.mark.parametrize("text", DOCSTRINGS)
 def test_docstrings_are_split_by_convention(text: str) -> None:
-    assert tuple(split(text)) == DOCSTRINGS[text]
+    assert tuple(parsed_docstring(text, traits_of("fastmcp", Version("4.1")))) == DOCSTRINGS[text]
+
+
+HEADED = """Tell the time.
+
+:param city: Where
+
+FORMATS:
+    as text"""
+
+
+@pytest.mark.parametrize(("version", "names"), [("3.4", ["city"]), ("4.1", []), ("4.2", ["city"])])
+def test_a_heading_that_names_no_section_hides_parameters_in_one_version_only(version: str, names: list[str]) -> None:
+    assert list(parsed_docstring(HEADED, traits_of("fastmcp", Version(version))).parameters) == names
 
 
 def test_prompts_and_resources_carry_their_tags(tmp_path: Path) -> None:

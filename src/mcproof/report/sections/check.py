@@ -137,10 +137,12 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
 
 def _commands(result: TargetResult) -> str:
     words = target_words(result)
-    names = ["grade", "compat", "scan", *(["prove", "fuzz --security"] if result.connection is not None else [])]
+    others = (
+        "grade, compat, scan, prove or fuzz --security" if result.connection is not None else "grade, compat or scan"
+    )
     if len(words) > _LONGEST_TARGET:
         words = "…"
-    return f"`mcproof {names[0]} {words}`, or {', '.join(names[1:])} in its place; `--output report.html`"
+    return f"`mcproof lint {words}` for all findings; {others} in its place; `--output report.html`"
 
 
 def _details(result: TargetResult, payload: CheckPayload) -> Iterator[Block]:

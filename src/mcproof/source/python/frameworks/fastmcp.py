@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import partial
 from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -17,6 +18,7 @@ from mcproof.source.framework_tables import (
     DOCSTRING_PARAMETERS,
     DOCSTRING_SECTIONS,
     INLINED,
+    KNOWN_HEADINGS,
     NO_TITLES,
     PLAIN_WRAPPER,
     TOOL_TITLES,
@@ -52,6 +54,10 @@ _SECTIONS = _PARAMETERS | frozenset(
         "warnings",
     )
 )
+_ADMONITIONS = word_set(
+    "attention caution danger error example hint important note notes raise references return see-also tip todo warning"
+    " yield"
+)
 _HEADING = re.compile(r"(\w[\s\w-]*):(\s+(\S.*))?\s*")
 _NUMPY_PARAMETERS = frozenset(("parameters",))
 _SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
@@ -74,23 +80,17 @@ def parsed_docstring(text: str, traits: frozenset[str]) -> ParsedDocstring:
     """Split a docstring as this version of fastmcp does: not at all, if it describes a parameter, or always."""
     if DOCSTRING_PARAMETERS not in traits:
         return ParsedDocstring(text, {})
-    parsed = split(text)
-    # An older version splits only what describes a parameter, so a docstring may be whole in one and cut in another.
-    return parsed if parsed.parameters or DOCSTRING_SECTIONS in traits else ParsedDocstring(text, {})
-
-
-def split(text: str) -> ParsedDocstring:
-    """Split a docstring without indentation."""
     lines = text.split("\n")
-    # In the order of the library that fastmcp uses: the first style that fits decides.
-    for parse in (_google, _numpy, _sphinx):
+    # In the order of the library that fastmcp uses: the first style that fits decides. In an older version only one
+    # that describes a parameter fits, so a docstring may be whole in one and cut in another.
+    for parse in (partial(_google, any_heading=KNOWN_HEADINGS not in traits), _numpy, _sphinx):
         parsed = parse(lines)
-        if parsed is not None:
+        if parsed is not None and (parsed.parameters or DOCSTRING_SECTIONS in traits):
             return parsed
     return ParsedDocstring(text, {})
 
 
-def _google(lines: list[str]) -> ParsedDocstring | None:
+def _google(lines: list[str], *, any_heading: bool) -> ParsedDocstring | None:
     description: str | None = None
     current: list[str] = []
     parameters: dict[str, str] = {}
@@ -115,7 +115,8 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
             # The first text is the description; what stands between later sections is lost, as in the original.
             if description is None and any(text_before):
                 description = "\n".join(text_before).rstrip("\n")
-            current, structured = [], True
+            current = []
+            structured = structured or any_heading or name in _SECTIONS or name.replace(" ", "-") in _ADMONITIONS
             offset = last + 1
             continue
         current.append(line)
