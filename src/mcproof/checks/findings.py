@@ -291,8 +291,10 @@ class ReportedFinding(NamedTuple):
 
 def originals(reported: Iterable[ReportedFinding], findings: Iterable[Finding]) -> list[Finding | None]:
     """Return the findings behind reported ones, as the rules made them; None for one that is not among them."""
-    made = {(made.rule.id, made.item.pointer, made.pointer, made.message): made for made in findings}
-    return [made.get((shown.rule.id, shown.item_pointer, shown.pointer, shown.message)) for shown in reported]
+    by_place = {
+        (finding.rule.id, finding.item.pointer, finding.pointer, finding.message): finding for finding in findings
+    }
+    return [by_place.get((shown.rule.id, shown.item_pointer, shown.pointer, shown.message)) for shown in reported]
 
 
 class FindingGroup(NamedTuple):
@@ -304,12 +306,14 @@ class FindingGroup(NamedTuple):
     @property
     def also(self) -> list[str]:
         """The ids of the other rules."""
-        return [each.rule.id for each in self.others]
+        return [other.rule.id for other in self.others]
 
     @property
     def also_in_words(self) -> list[str]:
         """The ids of the other rules, with what the fault does in clients where one reports that."""
-        return [f"{each.rule.id} ({effect})" if (effect := each.in_clients) else each.rule.id for each in self.others]
+        return [
+            f"{other.rule.id} ({effect})" if (effect := other.in_clients) else other.rule.id for other in self.others
+        ]
 
 
 def group_by_fault(findings: Iterable[ReportedFinding]) -> list[FindingGroup]:
@@ -320,24 +324,25 @@ def group_by_fault(findings: Iterable[ReportedFinding]) -> list[FindingGroup]:
     """
     groups: dict[tuple[object, ...], list[ReportedFinding]] = {}
     all_findings = list(findings)
-    repeated = {each.rule.same_as for each in all_findings}
-    faults = {each.rule.id: each.rule.fault for each in all_findings if each.rule.ruleset != "wire"}
-    for number, each in enumerate(all_findings):
-        rule = each.rule
+    repeated = {finding.rule.same_as for finding in all_findings}
+    faults = {finding.rule.id: finding.rule.fault for finding in all_findings if finding.rule.ruleset != "wire"}
+    for number, finding in enumerate(all_findings):
+        rule = finding.rule
         equivalent = rule.same_as or (rule.id if rule.id in repeated else None)
         shared = faults.get(rule.id) or (equivalent and faults.get(equivalent)) or equivalent
         # What one fault looks like to several rulesets is one thing to repair, so people see it once.
-        groups.setdefault((number,) if shared is None else (shared, each.item_pointer, each.pointer), []).append(each)
+        key = (number,) if shared is None else (shared, finding.item_pointer, finding.pointer)
+        groups.setdefault(key, []).append(finding)
     result = []
     for members in groups.values():
         shown = min(members, key=_urgency)
-        result.append(FindingGroup(shown, [each for each in members if each is not shown]))
+        result.append(FindingGroup(shown, [finding for finding in members if finding is not shown]))
     return result
 
 
-def _urgency(each: ReportedFinding) -> tuple[int, bool, bool]:
+def _urgency(finding: ReportedFinding) -> tuple[int, bool, bool]:
     """Sort key for the finding to show: most serious first, then with a fix, then not from `polish`."""
-    return LEVELS.index(each.rule.level), each.fix is None, each.rule.ruleset == "polish"
+    return LEVELS.index(finding.rule.level), finding.fix is None, finding.rule.ruleset == "polish"
 
 
 CHANGE_SEVERITIES: dict[bool | None, str] = {True: "error", None: "warning", False: "note"}

@@ -45,9 +45,9 @@ def number_twins(findings: Sequence[Finding]) -> dict[int, int]:
     A finding about a live server's behaviour has its own evidence, so it is not shared.
     """
     alike: dict[tuple[str, str, str], list[int]] = {}
-    for at, (rule, _, problem) in enumerate(findings):
+    for index, (rule, _, problem) in enumerate(findings):
         if problem.at and rule.ruleset != "wire":
-            alike.setdefault((rule.id, problem.at, problem.message), []).append(at)
+            alike.setdefault((rule.id, problem.at, problem.message), []).append(index)
     numbers: dict[int, int] = {}
     written: dict[int, bytes] = {}
     latest = 0
@@ -56,7 +56,7 @@ def number_twins(findings: Sequence[Finding]) -> dict[int, int]:
             for twins in _by_content(findings, indices, written):
                 # Two alike findings about one tool are two places to repair; only what several tools carry is one
                 # definition.
-                if len({findings[at].item.pointer for at in twins}) > 1:
+                if len({findings[index].item.pointer for index in twins}) > 1:
                     latest += 1
                     numbers |= dict.fromkeys(twins, latest)
     return numbers
@@ -109,8 +109,8 @@ def report_findings(
     identity_of = fingerprints(findings) if identities else None
     twins = number_twins(findings) if lines else {}
     reported = []
-    for at, (file, line, column, end_column), snippet in places(catalog, findings, lines=lines):
-        rule, item, problem = findings[at]
+    for index, (file, line, column, end_column), snippet in places(catalog, findings, lines=lines):
+        rule, item, problem = findings[index]
         subject, parameter = item.subject, problem.parameter
         reported.append(
             ReportedFinding(
@@ -126,12 +126,12 @@ def report_findings(
                 column=column,
                 fix=None
                 if problem.fix is None
-                else _fix_of(catalog, findings[at], file, edits.get(at) if edits else None),
-                fingerprint="" if identity_of is None else identity_of[at],
+                else _fix_of(catalog, findings[index], file, edits.get(index) if edits else None),
+                fingerprint="" if identity_of is None else identity_of[index],
                 end_column=end_column,
                 snippet=snippet,
-                suppression=None if suppressions is None else suppressions[at],
-                twins=twins.get(at, 0),
+                suppression=None if suppressions is None else suppressions[index],
+                twins=twins.get(index, 0),
             )
         )
     return reported
@@ -152,8 +152,8 @@ def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: boo
     for at, near in given.items():
         spans[at] = near
     anchors = [start if key < 0 else key for key, start, _ in spans]
-    # In the order of the text, as lines and columns are counted in one pass over it: docs/decisions/0016-positions-
-    # on-demand.md.
+    # In the order of the text, as lines and columns are counted in one pass over it:
+    # docs/decisions/0016-positions-on-demand.md.
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     for at, (line, column) in zip(order, document.positions([anchors[at] for at in order]), strict=True):
         near_code = findings[at].near
@@ -173,7 +173,7 @@ def _places_in_document(catalog: Catalog, findings: list[Finding], *, lines: boo
 
 def _only_files(catalog: Catalog, findings: list[Finding], **_: bool) -> Iterator[_Place]:
     """Only the file of each finding."""
-    return ((at, FindingLocation(catalog.name, None, None, None), None) for at in range(len(findings)))
+    return ((index, FindingLocation(catalog.name, None, None, None), None) for index in range(len(findings)))
 
 
 def _places_in_source(catalog: Catalog, findings: list[Finding], *, lines: bool) -> Iterator[_Place]:
@@ -336,7 +336,7 @@ def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[FindingLo
 def locate(catalog: Catalog, pointer: str) -> FindingLocation:
     """Return the location of a part of a catalog, or of what is around it; the name of the target if it has none."""
     source = catalog.source
-    if source is not None and pointer.startswith("/problems/"):  # of discovery
+    if source is not None and pointer.startswith("/problems/"):  # problems of discovery have their own places
         file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
         return FindingLocation(file, line, column, None)
     while source is not None and pointer:

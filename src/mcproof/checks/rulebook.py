@@ -374,9 +374,9 @@ def rule_page(rule: Rule) -> str:
     lines += ["", "## Why it matters", "", sentence(rule.why), "", "## How to fix it", "", sentence(rule.advice), ""]
     for snippet in example_help(rule.id):
         lines += [f"{snippet.framework}, {snippet.place}:", "", "```text", snippet.code, "```", ""]
-    for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
+    for heading, cases_of_heading in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += [f"## {heading}", ""]
-        for case in listed:
+        for case in cases_of_heading:
             lines += [f"{sentence(case.title)}", "", f"```{case.language}", case.shown, "```", ""]
             if case.at and any(case.at):
                 lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]

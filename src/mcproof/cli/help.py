@@ -173,13 +173,13 @@ def misplaced_command(parser: Parser, arguments: Sequence[str]) -> UsageError | 
     if "--" in arguments or not parser.command.starts_server:
         return None
     is_first = True
-    for at, word in _positionals(parser, arguments):
+    for index, word in _positionals(parser, arguments):
         words = quoted_command(word)
         # Only the first word may be any program: later ones may be tools or arguments that are called like one.
         is_command = bool(words) or (is_program(word) if is_first else is_launcher(word) and not os.path.exists(word))
         if is_command and word not in _configured():
-            ours, others = ([], words) if words else _separated(parser, arguments[at:])
-            before = [*arguments[:at], *(arguments[at + 1 :] if words else ours)]
+            ours, others = ([], words) if words else _separated(parser, arguments[index:])
+            before = [*arguments[:index], *(arguments[index + 1 :] if words else ours)]
             what = f"`{word}` is a command, not a target"
             if parser.command.item and is_first:
                 shown = f"{parser.prog} {parser.command.item} -- {shown_words(others)}"

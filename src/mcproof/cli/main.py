@@ -196,11 +196,11 @@ def _wanted_format(arguments: list[str]) -> str:
     """The requested format, even if the rest of the command line is invalid."""
     wanted = ""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    for at, word in enumerate(ours, 1):
+    for position, word in enumerate(ours, 1):
         if word.startswith("--format="):
             wanted = word.removeprefix("--format=")
         elif word == "--format":
-            wanted = "".join(ours[at : at + 1])
+            wanted = "".join(ours[position : position + 1])
     return wanted
 
 

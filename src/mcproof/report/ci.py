@@ -99,7 +99,7 @@ def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
         yield from _probe_checks(result)
     if run.kind == "fuzz":
         for reason in result.untested_reasons():
-            yield from (Check("fuzz", what, "skipped", message=reason.why) for what in reason.whats)
+            yield from (Check("fuzz", claim, "skipped", message=reason.why) for claim in reason.whats)
     yield from map(_test_check, result.tests)
     reported = {finding.rule.id for finding in (*result.findings, *result.suppressed)}
     untested = _untested(result)

@@ -116,7 +116,7 @@ def omissions(catalog: Catalog) -> list[Notice]:
     """What a source contains that its catalog does not."""
     if catalog.source is None:
         return []
-    return [Notice("not-checked", what, file, line) for file, line, _, what in catalog.source.omissions]
+    return [Notice("not-checked", reason, file, line) for file, line, _, reason in catalog.source.omissions]
 
 
 def one_input(targets: TargetSelection, settings: Settings, listen: Listener) -> Input:

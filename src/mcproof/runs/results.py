@@ -497,10 +497,10 @@ class TargetResult(NamedTuple):
         reasons: dict[str, dict[str, None]] = {}
         whole: set[str] = set()
         for part in self.untested:
-            what = part.what.removesuffix(IN_PART)
-            reasons.setdefault(what, {})[part.why] = None
-            if what == part.what:
-                whole.add(what)
+            claim = part.what.removesuffix(IN_PART)
+            reasons.setdefault(claim, {})[part.why] = None
+            if claim == part.what:
+                whole.add(claim)
         named = set(reasons)
         parts = [
             (f"tool {probe.tool}" if probe.tool else probe.probe, probe.reason)
@@ -508,16 +508,16 @@ class TargetResult(NamedTuple):
             if probe.outcome == "not_tested"
         ]
         parts += [(f"tool {cell.tool}", cell.reason) for cell in self.matrix if cell.verdict == "not tested"]
-        for what, why in parts:
-            if what not in named:
-                reasons.setdefault(what, {})[why] = None
+        for claim, why in parts:
+            if claim not in named:
+                reasons.setdefault(claim, {})[why] = None
         tested = {f"tool {tool}" for tool in self.called_tools}
         grouped: dict[str, list[str]] = {}
-        for what, whys in reasons.items():
-            is_partial = what not in whole and (what in named or what in tested)
+        for claim, whys in reasons.items():
+            is_partial = claim not in whole and (claim in named or claim in tested)
             why = "; ".join(whys) or "unknown reason"
-            grouped.setdefault(why, []).append(f"{what}{IN_PART}" if is_partial else what)
-        return [UntestedReason(why, whats) for why, whats in grouped.items()]
+            grouped.setdefault(why, []).append(f"{claim}{IN_PART}" if is_partial else claim)
+        return [UntestedReason(why, claims) for why, claims in grouped.items()]
 
 
 class RunResult(NamedTuple):

@@ -188,9 +188,9 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
             continue
         before, after = (as_text(catalog.server_info.get(key)) for catalog in (old, new))
         if before != after:
-            at = f"{pointer}/{key}" if key in new.server_info else pointer
+            pointer_to = f"{pointer}/{key}" if key in new.server_info else pointer
             message = text_change(key, before, after)
-            yield CatalogChange.of(f"server-{key}-changed", False, message, new.server, at)
+            yield CatalogChange.of(f"server-{key}-changed", False, message, new.server, pointer_to)
     (before, _), (after, pointer) = instructions_in(old), instructions_in(new)
     is_known = all(catalog.describes_server or text for catalog, text in ((old, before), (new, after)))
     if is_known and before != after:
@@ -200,18 +200,18 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
         result = new.server.fields.get("initialize")
         is_written = isinstance(result, dict) and "protocolVersion" in result
         message = text_change("protocol revision", old.protocol, new.protocol)
-        at = "/initialize/protocolVersion" if is_written else ""
-        yield CatalogChange.of("protocol-changed", None, message, new.server, at)
+        pointer_to = "/initialize/protocolVersion" if is_written else ""
+        yield CatalogChange.of("protocol-changed", None, message, new.server, pointer_to)
     # A lock has no capabilities, which is not the same as none.
     if all(catalog.describes_server and _states_capabilities(catalog) for catalog in (old, new)):
         offered_before, offered = _capabilities(old), _capabilities(new)
-        for name, at in offered.items():
+        for name, pointer_to in offered.items():
             if name not in offered_before:
-                yield CatalogChange.of("capability-added", False, f"offers `{name}` now", new.server, at)
-        for name, at in offered_before.items():
+                yield CatalogChange.of("capability-added", False, f"offers `{name}` now", new.server, pointer_to)
+        for name, pointer_to in offered_before.items():
             if name not in offered:
                 message = f"does not offer `{name}` any more"
-                yield CatalogChange.of("capability-removed", None, message, old.server, at, is_old=True)
+                yield CatalogChange.of("capability-removed", None, message, old.server, pointer_to, is_old=True)
 
 
 def instructions_in(catalog: Catalog) -> tuple[str, str]:

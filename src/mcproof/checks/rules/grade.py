@@ -45,9 +45,6 @@ def _graded(
     return rule(subject, id, ruleset="grade", severity=severity, category=category, fault=fault, traits=traits)
 
 
-# --- the server ---------------------------------------------------------------------------------------------------
-
-
 @_graded(Catalog, "server-empty", "error", "server", "offer something to use")
 def server_empty(catalog: Catalog) -> Iterator[Problem]:
     """The server offers no tools, resources or prompts.
@@ -99,9 +96,6 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
         names = ", ".join(f"`{name}`" for name in repeated)
         first = next(iter(repeated.values()))
         yield Problem(f"several tools are named {names}", near=f"{first.pointer}/name")
-
-
-# --- tools --------------------------------------------------------------------------------------------------------
 
 
 @_graded(Tool, "tool-no-description", "error", "description", "describe {n} tool{s}", reads=("description",))
@@ -247,9 +241,6 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
         yield Problem("the name has unusual characters" if name else "the name is empty", at="/name")
 
 
-# --- parameters ---------------------------------------------------------------------------------------------------
-
-
 @_graded(
     SchemaTree, "prop-no-description", "warning", "description", "describe {n} parameter{s}", reads=("description",)
 )
@@ -294,9 +285,6 @@ def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
         typing = [schema[keyword] for keyword in _TYPING_KEYWORDS if keyword in schema] if type(schema) is dict else []
         if truthy(schema) and not any(map(truthy, typing)):
             yield Problem(f"parameter `{node.name}` has no type", node.pointer, node.name)
-
-
-# --- resources and prompts ----------------------------------------------------------------------------------------
 
 
 @_graded(Resource, "resource-no-name", "warning", "naming", "name {n} resource{s}")

@@ -170,11 +170,11 @@ def _short(groups: list[UntestedReason]) -> list[Block]:
     for why, whats in groups:
         reason = why.removesuffix(HOW_TO_ALLOW)
         if reason.startswith(MAY_CHANGE) and reason != why:
-            changing += (f"{what.removeprefix(_TOOL)} ({reason.removeprefix(MAY_CHANGE)})" for what in whats)
+            changing += (f"{claim.removeprefix(_TOOL)} ({reason.removeprefix(MAY_CHANGE)})" for claim in whats)
             continue
         # `in part` and the noun are said once if they are true of all.
-        suffix = IN_PART if all(what.endswith(IN_PART) for what in whats) else ""
-        names = [what.removesuffix(suffix) for what in whats]
+        suffix = IN_PART if all(claim.endswith(IN_PART) for claim in whats) else ""
+        names = [claim.removesuffix(suffix) for claim in whats]
         if all(name.startswith(_TOOL) for name in names):
             names = [name.removeprefix(_TOOL) for name in names]
         reasons.append(Reason(names, reason, suffix))
