@@ -308,6 +308,24 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
     return None if shown is None else Leak("a possible secret", shown)
 
 
+_INTERNAL = re.compile(
+    r"'[\w.]{1,60}' object (?:is not (?:subscriptable|iterable|callable)|has no attribute '\w{1,80}'"
+    r"|does not support item assignment)"
+    r"|unsupported operand type\(s\) for|can only concatenate \w{1,20} \(not \"|must be str, not \w{1,20}$"
+    r"|\b(?:list|string|tuple) index out of range\b|^(?:Error[^\n:]{0,60}: )?'[^'\n]{1,80}'$"
+    r"|\bCannot (?:read|set) propert(?:y|ies) [^\n]{0,80}?of (?:undefined|null)\b"
+    r"|(?<![\w.])\w+\.[\w$.]{1,80} is not a function\b"
+    r"|nil pointer dereference|\bNullPointerException\b|index out of range \[\d{1,9}\] with length"
+)
+"""What Python, JavaScript, Go and Java say about a mistake in a program; a quoted word alone is a `KeyError`."""
+
+
+def internal_error_in(text: str, sent: str) -> str | None:
+    """The words of a text that tell of a mistake in the program, and not of the caller; None if there are none."""
+    found = _INTERNAL.search(text[:LOOKED_AT].strip())
+    return None if found is None or found[0] in sent else cropped(found[0])
+
+
 def secret_in(text: str, sent: str = "") -> str | None:
     """The part that may be shown of the first secret in a text; None if there is none."""
     return next((secret.shown for secret in secrets_in(text) if secret.value not in sent), None)

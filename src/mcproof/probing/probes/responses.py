@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, FAILURE_OF, CaseOutcome, Outcome, ResponseFlaw
-from mcproof.core.observations.responses import OutputContract, error_text, flaws_of, leak_in, texts_in
+from mcproof.core.observations.responses import (
+    OutputContract,
+    error_text,
+    flaws_of,
+    internal_error_in,
+    leak_in,
+    texts_in,
+)
 from mcproof.probing.generation.constraints import json_size
 
 if TYPE_CHECKING:
@@ -86,8 +93,12 @@ def flaws_in(
     if response.message.error is None:
         flaws = flaws_of(response.message.result, revision, output, arguments)
     is_error = response.outcome == "rejected" or any(flaw.kind == ERROR_AS_SUCCESS for flaw in flaws)
-    if is_error and (leak := _leak(response, arguments, secrets)) is not None:
+    if not is_error or response.message is None:
+        return tuple(flaws)
+    if (leak := _leak(response, arguments, secrets)) is not None:
         flaws.append(ResponseFlaw("leak", leak))
+    elif (words := internal_error_in(error_text(response.message.envelope), _texts_of(arguments))) is not None:
+        flaws.append(ResponseFlaw("internal-error", words))
     return tuple(flaws)
 
 

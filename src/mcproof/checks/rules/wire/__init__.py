@@ -296,12 +296,16 @@ def files_left(files: LeftFiles) -> Iterator[Problem]:
 
 @probe_rule("WIR-024", name="leak", category="security")
 def leak(probes: ItemProbes) -> Iterator[Problem]:
-    """An error message reveals a stack trace, a path of source code, or a secret.
+    """An error message reveals a stack trace, a path of source code, a secret, or a mistake in the program.
 
     Why: a model may pass it on to anyone; it helps an attacker, but not the caller.
     Fix: write the details to a log, and tell the caller what to do about the error.
+
+    The words of a runtime, such as `'NoneType' object is not subscriptable`, are a warning.
     """
     yield from _flawed(probes, "leak", "an error message reveals ")
+    for problem in _flawed(probes, "internal-error", "an error message tells only of a mistake in the program: "):
+        yield problem._replace(severity="warning")
 
 
 def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
