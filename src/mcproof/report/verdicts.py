@@ -273,6 +273,9 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     fuzzing = result.payload.fuzzing if result.payload.kind == "fuzz" else None
     unreached, paths = (0, 0) if fuzzing is None else fuzzing.unreached_paths
     also = f", {unreached:,} of {plural(paths, 'path parameter')} not reached" if unreached else ""
+    shown_nothing = 0 if fuzzing is None else fuzzing.outcomes.get("not_reached", 0)
+    if shown_nothing and not unreached:
+        also = f", {plural(shown_nothing, 'hostile call')} not reached"
     tools = f"{called_sentence(called, total)}{_untested_promises(result)}{also}{hidden}"
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed and gate.gate != "tested"]
     counts = GatedCounts.of([result], result.payload.kind)
@@ -295,7 +298,7 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     if accepted := _accepted_violations(result):
         what = plural(accepted, "lenient response")
         return GateVerdict(PASSED, f"no errors; {what}: not gated; --strict fails on them ({tools})", "fair")
-    return GateVerdict(PASSED, f"{counts.kept}; {tools}", "fair" if unreached else "good")
+    return GateVerdict(PASSED, f"{counts.kept}; {tools}", "fair" if shown_nothing else "good")
 
 
 def _untested_promises(result: TargetResult) -> str:
