@@ -71,6 +71,14 @@ def test_an_attack_keeps_the_ending_that_a_description_names(folder: Path) -> No
     assert failure["arguments"]["path"].endswith("<marker>.rst")
 
 
+def test_a_path_in_a_list_is_attacked_with_items_in_all_lists(folder: Path) -> None:
+    """The smallest valid call has empty lists, and reads nothing."""
+    document = fuzzed(folder, "read_ranges", code=1)
+    (failure, *_) = document["failures"]
+    assert failure["arguments"]["files"][0]["file_path"] == "<marker>"
+    assert failure["arguments"]["files"][0]["ranges"]
+
+
 def test_paths_are_not_clean_if_the_valid_call_is_refused(folder: Path) -> None:
     document = fuzzed(folder, "read_note_safely", code=0)
     assert document["paths"] == {"read_note_safely": {"folder": False, "filename": False}}

@@ -7,6 +7,7 @@ FOLDER is the folder that the tools may read. A tool of the family `read` return
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import ipaddress
 import json
@@ -145,6 +146,29 @@ def read_manual(path: str) -> str:
     if not path.endswith(".rst"):
         raise ValueError("not a manual")
     return read(os.path.join(FOLDER, path))
+
+
+@tool(
+    files={
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"file_path": TEXT, "ranges": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
+            "required": ["file_path", "ranges"],
+        },
+    }
+)
+def read_ranges(files: list[dict[str, Any]]) -> str:
+    """Returns nothing for an empty list, of files or of ranges."""
+    texts: dict[str, list[str]] = {}
+    for file in files:
+        texts[file["file_path"]] = []
+        if not os.path.isabs(file["file_path"]):
+            raise ValueError("the path must be absolute")
+        for line in file["ranges"]:
+            with contextlib.suppress(OSError):
+                texts[file["file_path"]].append(read(file["file_path"])[line:])
+    return json.dumps(texts)
 
 
 @tool(path=TEXT)

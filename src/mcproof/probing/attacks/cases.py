@@ -24,7 +24,7 @@ from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_positions import escape
 from mcproof.probing.attacks.traps import NESTED
-from mcproof.probing.generation.mutations import MutationPoint, Path, label_of, mutation_points, with_value
+from mcproof.probing.generation.mutations import MutationPoint, Path, label_of, mutation_points, value_at, with_value
 from mcproof.probing.generation.values import ValueBuilder
 
 AttackFamily = Literal[
@@ -275,7 +275,15 @@ class HostileCase(NamedTuple):
 class ToolAttacks:
     """The hostile calls of one tool that its schema allows."""
 
-    def __init__(self, tool: Tool, base: dict[str, Any], fill: Callable[[Any], Any], folders: int) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        base: dict[str, Any],
+        fill: Callable[[Any], Any],
+        folders: int,
+        fullest: dict[str, Any] | None = None,
+    ) -> None:
+        """`fullest` are valid arguments for the places that `base` has no value for."""
         self._tool = tool
         self._fill = fill
         self._folders = folders
@@ -284,6 +292,11 @@ class ToolAttacks:
         self._points = (
             [] if self._oracle.problem is not None else mutation_points(ValueBuilder(schema, self._oracle), base)
         )
+        if fullest is not None and fullest != base and self._points:
+            present = {point.path for point in self._points if has_value(base, point.path)}
+            deeper = mutation_points(ValueBuilder(schema, self._oracle), fullest)
+            self._points = [point for point in self._points if point.path in present]
+            self._points += [point for point in deeper if point.path not in present]
         # The first point of each path is used: further ones are other branches of a union.
         strings = {point.path: point for point in reversed(self._points) if _takes_text(point)}
         self._strings = [point for point in self._points if strings.get(point.path) is point]
@@ -395,6 +408,15 @@ class ToolAttacks:
                 argument = self._argument(point)
                 yield HostileCase("hostile_text", argument, arguments, point.arguments, f"{point.label} nested deeply")
                 return
+
+
+def has_value(arguments: dict[str, Any], path: Path) -> bool:
+    """Whether arguments have a value at a path."""
+    try:
+        value_at(arguments, path)
+    except (LookupError, TypeError):
+        return False
+    return True
 
 
 def path_parameters(tool: Tool) -> list[str]:

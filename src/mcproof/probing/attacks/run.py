@@ -29,11 +29,13 @@ from mcproof.probing.attacks.cases import (
     HostileCase,
     ToolAttacks,
     folders_of,
+    has_value,
     path_parameters,
 )
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
 from mcproof.probing.calls import GRACE, Called, CallPlan, Campaign, Job, Progress, in_silence, run
+from mcproof.probing.generation.cases import fullest_arguments
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.outcomes import Failure, ProbeResult
 from mcproof.probing.probes.blame import Sender
@@ -112,6 +114,9 @@ class ToolAttacker:
         self._refusal = ""
         """The words with which the valid call is refused, or says that there is nothing; empty if it works."""
         self._is_refused = False
+        self._base: dict[str, Any] = {}
+        """The arguments of the valid call that works."""
+        self._fullest: dict[str, Any] | None = None
         self._given = given
         self._traps = traps
         self._folders = folders
@@ -136,7 +141,7 @@ class ToolAttacker:
             if base is None:
                 self.stopped = self.stopped or "no valid call could be generated"
                 return False
-            attacks = ToolAttacks(self.tool, base, self._fill, self._folders)
+            attacks = ToolAttacks(self.tool, base, self._fill, self._folders, self._fullest)
             self.stopped = attacks.problem or ""
             self._left_out = attacks.left_out
             self._groups = iter(attacks.cases())
@@ -158,22 +163,28 @@ class ToolAttacker:
 
     async def _valid_call(self, sender: Sender) -> dict[str, Any] | None:
         """The arguments of a valid call: those that are known to work, or else the smallest."""
-        valid = self._given
-        if valid is None:
-            valid = valid_arguments(self.tool.schema if self.tool.schema is not None else {}).value
-        response = None if valid is None else await self._call(sender, valid, None)
-        if response is None:
-            return valid
-        if response.outcome in SERVER_LOST:
-            self.stopped = "the valid call already crashes or hangs"
+        schema = self.tool.schema if self.tool.schema is not None else {}
+        smallest = valid_arguments(schema).value if self._given is None else self._given
+        if smallest is None:
             return None
-        seen = seen_response(response, valid, None, OutputContract(None))
-        self._is_refused = seen.is_refusal
-        if seen.is_refusal or found_nothing(seen):
+        # An empty list, or an option that is not given, keeps attacks on what is in it from the tool's logic.
+        self._fullest = fullest_arguments(schema, smallest)
+        for valid in [self._fullest, smallest] if self._fullest != smallest else [smallest]:
+            response = await self._call(sender, valid, None)
+            if response is None:
+                continue
+            if response.outcome in SERVER_LOST:
+                self.stopped = "the valid call already crashes or hangs"
+                return None
+            seen = seen_response(response, valid, None, OutputContract(None))
+            self._is_refused = seen.is_refusal
+            if seen.is_success and not found_nothing(seen):
+                self._refusal, self._base = "", valid
+                break
             words = error_text({} if response.message is None else response.message.envelope) or response.text
             shown = sender.session.redacted(self._traps.hidden(words.strip()))
             self._refusal = f"{as_json(valid)} is refused: {cropped(shown)}"
-        return valid
+        return self._base or smallest
 
     async def _call(self, sender: Sender, arguments: dict[str, Any], case: HostileCase | None) -> Response | None:
         number, response = await sender.send("tools/call", {"name": self.tool.name, "arguments": arguments})
@@ -211,7 +222,9 @@ class ToolAttacker:
             found = any(
                 failure.outcome == "injection" and failure.case.argument.label == label for failure in self.failures
             )
-            self.paths[label] = found or not self.shows_nothing(first.family)
+            self.paths[label] = found or (
+                has_value(self._base, first.argument.path) and not self.shows_nothing(first.family)
+            )
 
     def shows_nothing(self, family: AttackFamily) -> bool:
         """Whether calls without an effect show nothing, because the valid call does not get that far."""

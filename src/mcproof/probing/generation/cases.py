@@ -89,6 +89,25 @@ def fuller_arguments(schema: Any) -> dict[str, Any] | None:
     return None if start is None else _with_optional(builder, start, mutation_points(builder, start))
 
 
+_DEEPEST_LISTS = 3
+
+
+def fullest_arguments(schema: Any, start: dict[str, Any]) -> dict[str, Any]:
+    """Valid arguments with as many optional properties as possible, and items in lists that were empty."""
+    oracle = Oracle(schema)
+    if oracle.problem is not None:
+        return start
+    builder = ValueBuilder(schema, oracle)
+    arguments = _with_optional(builder, start, mutation_points(builder, start)) or start
+    for _ in range(_DEEPEST_LISTS):
+        # What is deepest inside a list has arguments in which that list has an item.
+        deepest = max(mutation_points(builder, arguments), key=lambda point: len(point.path), default=None)
+        if deepest is None or deepest.arguments == arguments:
+            break
+        arguments = deepest.arguments
+    return arguments
+
+
 def _all_cases(
     builder: ValueBuilder, start: dict[str, Any] | None, *, is_given: bool, structural: bool
 ) -> Iterator[GeneratedCase]:
