@@ -83,7 +83,7 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
     result: dict[str, list[CodeHelp]] = {}
     # The snippet with a description has the type, too: one snippet for a parameter with several findings.
     described: set[tuple[int, str]] = set()
-    # Arguments first, and of these what also says the type.
+    # Snippets with a description come first, as they make those with the type alone unnecessary.
     for (rule, is_nested), tried_findings in sorted(
         tried.items(), key=lambda entry: (entry[0][1], entry[0][0] in _TYPED)
     ):

@@ -222,5 +222,5 @@ def _reason(error: ssl.SSLError) -> str:
     """Why a handshake failed, in words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return cropped(error.verify_message.rstrip(".") or "the certificate is not trusted")
-    reason: str | None = getattr(error, "reason", None)  # of OpenSSL, such as WRONG_VERSION_NUMBER
+    reason: str | None = getattr(error, "reason", None)  # only OpenSSL sets it, such as WRONG_VERSION_NUMBER
     return cropped(reason.replace("_", " ").lower() if reason else error.strerror or "the handshake failed")

@@ -177,7 +177,7 @@ class StrategyCompiler:
         def draw(random: Random, depth: int) -> Any:
             drawn = {name: strategy(random, depth + 1) for name, strategy in required_strategies}
             if count:
-                # One number decides about all optional properties, a bit for each.
+                # One call of the generator serves all optional properties, a bit for each.
                 chosen = random.getrandbits(count)
                 if random.random() < 0.5:  # few properties as often as many
                     chosen &= random.getrandbits(count)

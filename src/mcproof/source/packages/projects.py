@@ -145,7 +145,7 @@ def _of_installation(boundary: Boundary, dependencies: tuple[str, ...]) -> Proje
     distribution = boundary.distribution
     if distribution is None:
         return None
-    beside = {installed.name: installed.version for installed in distributions_in(distribution.site)}
+    beside = {neighbour.name: neighbour.version for neighbour in distributions_in(distribution.site)}
     # What is installed beside it is what it runs with, whatever its metadata allows.
     exact = {name: release_of(beside[name]) for name in dependencies if name in beside}
     versions = {name: version for name, version in exact.items() if version is not None}

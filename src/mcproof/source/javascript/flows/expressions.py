@@ -184,7 +184,7 @@ def _subscript(walk: Walk, node: Node) -> Flow:
             return walk.item_at(value, int(key.text))
         return member(value, key.text) if not key.text.isdigit() else Flow(value.all_marks())
     functions = [part for part in (value.fields or {}).values() if part.function is not None]
-    return Flow(value.all_marks(), elements=functions or None)  # any of the functions of a table
+    return Flow(value.all_marks(), elements=functions or None)  # which function of a table is called is unknown
 
 
 def _object(walk: Walk, node: Node) -> Flow:
