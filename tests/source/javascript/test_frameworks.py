@@ -137,6 +137,8 @@ def test_typebox_writes_json_schemas(tmp_path: Path) -> None:
       side: Type.Union([Type.Literal("port"), Type.Literal(2)]),
       ropes: Type.Array(Type.Integer()),
       marks: Type.Record(Type.String(), Type.Any()),
+      only: Type.Union([Type.Null()]),
+      numbered: Type.Record(Type.Integer(), Type.Any()),
       later: Type.Partial(Type.Object({})),
     }, { additionalProperties: false });
     const server = new Server({ name: "harbour", version: "1" }, { capabilities: { tools: {} } });
@@ -145,18 +147,20 @@ def test_typebox_writes_json_schemas(tmp_path: Path) -> None:
     source = project(tmp_path, {"index.js": SDK + text})
     assert tools(source)[0]["inputSchema"] == {
         "type": "object",
-        "required": ["name", "side", "ropes", "marks", "later"],
+        "required": ["name", "side", "ropes", "marks", "only", "numbered", "later"],
         "properties": {
             "name": {"type": "string", "minLength": 1},
             "depth": {"type": "number", "default": 3},
             "side": {"anyOf": [{"const": "port", "type": "string"}, {"const": 2, "type": "number"}]},
             "ropes": {"type": "array", "items": {"type": "integer"}},
             "marks": {"type": "object", "patternProperties": {"^(.*)$": {}}},
+            "only": {"type": "null"},
+            "numbered": {},
             "later": {},
         },
         "additionalProperties": False,
     }
-    assert source.tools[0].unknown == {"/inputSchema/properties/later"}
+    assert source.tools[0].unknown == {f"/inputSchema/properties/{name}" for name in ("numbered", "later")}
 
 
 @pytest.mark.parametrize(("sdk", "expected"), [("1.23.0", None), ("1.24.0", {"taskSupport": "forbidden"})])

@@ -19,7 +19,6 @@ _SIMPLE: dict[str, dict[str, Value]] = {
     "Any": {},
     "Unknown": {},
     "Never": {"not": {}},
-    "RegExp": {"type": "string"},
 }
 _OF_MANY = {"Union": "anyOf", "Intersect": "allOf"}
 _IS_OPTIONAL = "@@optional"
@@ -61,7 +60,10 @@ def schema_of(run: Interpreter, name: str, given: list[Value]) -> Value:
         return _schema(first, **members)
     if name in _OF_MANY:
         items, is_open = items_of(run, first)
-        return _schema(second, **{_OF_MANY[name]: JsArray(items, is_open=is_open)})
+        if len(items) > 1 or is_open:
+            return _schema(second, **{_OF_MANY[name]: JsArray(items, is_open=is_open)})
+        only = default_of(items[0]) if items else JsObject({"not": JsObject({})})
+        return _schema(second, **only.members) if isinstance(only, JsObject) else only
     plain = default_of(first)
     if name == "Object":
         return _object(first, second)
@@ -72,7 +74,8 @@ def schema_of(run: Interpreter, name: str, given: list[Value]) -> Value:
         return _schema(second, **made.members) if isinstance(made, JsObject) else made
     if name == "Enum" and isinstance(plain, JsObject):
         return _schema(second, anyOf=JsArray([_constant(value) for value in plain.members.values()]))
-    if name == "Record" and isinstance(default_of(second), JsObject):
+    is_text = isinstance(plain, JsObject) and {*plain.members} == {"type"} and plain.members["type"] == "string"
+    if name == "Record" and is_text:
         return _schema(argument(given, 2), type="object", patternProperties=JsObject({"^(.*)$": second}))
     if name in ("Optional", "Readonly", "Unsafe") and isinstance(plain, JsObject):
         marked = JsObject({**plain.members, **({_IS_OPTIONAL: True} if name == "Optional" else {})})

@@ -105,11 +105,14 @@ def _expression(module: Module, node: Node) -> Execute:
         return _nothing
     if inner[0].type == "internal_module":
         return _namespace(module, inner[0])
-    evaluate = compile_expression(module, inner[0])
+    return _doing(compile_expression(module, inner[0]))
 
-    def execute(scope: Scope) -> Completion | None:
-        evaluate(scope)
-        return None
+
+def _doing(action: Callable[[Scope], object]) -> Execute:
+    """A statement that ends normally."""
+
+    def execute(scope: Scope) -> None:
+        action(scope)
 
     return execute
 
@@ -168,12 +171,7 @@ def _class(module: Module, node: Node) -> Execute:
     evaluate = compile_class(module, node)
     name = node.child_by_field_name("name")
     text = module.source.text(name)
-
-    def execute(scope: Scope) -> Completion | None:
-        scope.variables[text] = evaluate(scope)
-        return None
-
-    return execute
+    return _doing(lambda scope: scope.variables.update({text: evaluate(scope)}))
 
 
 @_compiles("enum_declaration")
@@ -515,12 +513,7 @@ def _import(module: Module, node: Node) -> Execute:
     source, name = clause.child_by_field_name("source"), children_of(clause)[0]
     request = string_of(module.source, source) if source is not None else ""
     text = module.source.text(name)
-
-    def execute(scope: Scope) -> Completion | None:
-        scope.variables[text] = module.required(request)
-        return None
-
-    return execute
+    return _doing(lambda scope: scope.variables.update({text: module.required(request)}))
 
 
 @_compiles("export_statement")
@@ -543,13 +536,12 @@ def _export(module: Module, node: Node) -> Execute:
 
 
 def _default(module: Module, evaluate: Evaluate, *, is_whole: bool = False) -> Execute:
-    def execute(scope: Scope) -> Completion | None:
+    def export(scope: Scope) -> None:
         value = evaluate(scope)
         functions.name_function(value, "default")
         if is_whole:
             module.set_whole(value)
         else:
             module.exports.members["default"] = value
-        return None
 
-    return execute
+    return export
