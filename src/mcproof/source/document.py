@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.catalog.model import CONDITIONAL, SourceTool
+from mcproof.core.catalog.model import CONDITIONAL, SourceMap, SourceTool
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceLocation, SourceProblem
 
@@ -135,31 +135,24 @@ class RenderedItem(NamedTuple):
         return self.kind, str(self.raw.get("uri") or self.raw.get("uriTemplate") or self.raw.get("name"))
 
 
-class Assembled(NamedTuple):
-    """A document with the source of its parts."""
-
-    document: dict[str, Any]
-    locations: dict[str, SourceLocation]
-    tools: list[SourceTool]
-    lines: dict[str, tuple[tuple[str, int], ...]]
-    continuation_lines: dict[str, dict[tuple[str, int], int]]
-    files: list[str]
-
-
 def assemble(
     items: Iterable[RenderedItem],
     info: dict[str, Any],
     numbers: Mapping[int, int],
     omissions: Omissions,
     incomplete_lists: set[str],
-) -> Assembled:
-    """Build the document from items without duplicates.
+    problems: Iterable[SourceProblem],
+    target: str,
+) -> SourceMap:
+    """The catalog of items without duplicates.
 
     `info` is its `initialize` entry, `numbers` the number of each server; `incomplete_lists` collects incomplete lists.
     """
     document: dict[str, Any] = {name: [] for name in ("tools", "resources", "resourceTemplates", "prompts")}
-    assembled = Assembled(document, {}, [], {}, {}, [])
-    files: dict[str, None] = {}
+    locations: dict[str, SourceLocation] = {}
+    lines: dict[str, tuple[tuple[str, int], ...]] = {}
+    continuation_lines: dict[str, dict[tuple[str, int], int]] = {}
+    tools: list[SourceTool] = []
     for item in items:
         siblings = document[LISTS[item.kind]]
         if len(siblings) >= MOST_SERVED:
@@ -171,18 +164,25 @@ def assemble(
         if item.is_conditional:
             item.raw["_meta"] = {**item.raw.get("_meta", {}), CONDITIONAL: True}
         siblings.append(item.raw)
-        assembled.lines[pointer] = item.lines
+        lines[pointer] = item.lines
         if item.continuation_lines:
-            assembled.continuation_lines[pointer] = item.continuation_lines
+            continuation_lines[pointer] = item.continuation_lines
         if item.tool is not None:
-            assembled.tools.append(item.tool._replace(server=numbers[item.registration.server]))
-        for below, location in item.locations.items():
-            assembled.locations[f"{pointer}{below}"] = location
-            files.setdefault(location.file)
-    assembled.files.extend(sorted(files))
-    if info and any(document.values()):
-        return assembled._replace(document={"initialize": info, **document})
-    return assembled
+            tools.append(item.tool._replace(server=numbers[item.registration.server]))
+        locations.update((f"{pointer}{below}", location) for below, location in item.locations.items())
+    return SourceMap(
+        target=target,
+        document={"initialize": info, **document} if info and any(document.values()) else document,
+        locations=locations,
+        tools=tools,
+        lines=lines,
+        comments={},
+        problems=sorted(set(problems), key=lambda problem: (problem.file, problem.line or 0)),
+        files=sorted({location.file for location in locations.values()}),
+        incomplete_lists=frozenset(incomplete_lists),
+        continuation_lines=continuation_lines,
+        omissions=omissions.reported(),
+    )
 
 
 def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[RenderedItem]:

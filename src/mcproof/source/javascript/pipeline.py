@@ -13,7 +13,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcproof.core.catalog.model import SourceMap
 from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, Omissions, ServerGroup, assemble, group_names, without_duplicates
 from mcproof.source.javascript import files as project_files
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from mcproof.core.catalog.model import SourceMap
     from mcproof.core.observations.source import SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.javascript.frameworks.servers import ServerValue
@@ -268,23 +268,14 @@ class _Source:
         """The catalog of some items."""
         serving = [server for server in servers if server.items or server.handlers]
         numbers = dict.fromkeys(map(id, self.host.servers), 0)
-        source_map = assemble(items, server_info(serving or servers), numbers, self._omissions, self._incomplete_lists)
-        comments = {}
+        info = server_info(serving or servers)
+        source_map = assemble(
+            items, info, numbers, self._omissions, self._incomplete_lists, self._problems, self._target
+        )
         for module in self.run.modules.loaded:
             if module.source.file in source_map.files and b"mcproof" in module.source.data:
-                comments[module.source.file] = _comments(module)
-        return SourceMap(
-            target=self._target,
-            document=source_map.document,
-            locations=source_map.locations,
-            tools=source_map.tools,
-            lines=source_map.lines,
-            comments=comments,
-            problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
-            files=source_map.files,
-            incomplete_lists=frozenset(self._incomplete_lists),
-            continuation_lines=source_map.continuation_lines,
-            omissions=self._omissions.reported(),
+                source_map.comments[module.source.file] = _comments(module)
+        return source_map._replace(
             overrides=self._overrides,
             read=frozenset(self.files.read_paths),
             is_whole=is_whole,

@@ -18,7 +18,6 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.catalog.model import SourceMap
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, assemble, group_names, nearest_group, without_duplicates
@@ -45,6 +44,7 @@ from mcproof.source.python.render_items import group_by_server, render_items, re
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.core.catalog.model import SourceMap
     from mcproof.core.observations.source import SourceConfiguration, SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.python.frameworks.servers import ServerValue
@@ -216,28 +216,23 @@ class _Source:
         domain = self.domain
         numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
         source_map = assemble(
-            items, render_server_info(domain, servers), numbers, domain.omissions, self._incomplete_lists
+            items,
+            render_server_info(domain, servers),
+            numbers,
+            domain.omissions,
+            self._incomplete_lists,
+            self._problems,
+            self._target,
         )
         elsewhere = {line for item in others for line in (*item.lines, *item.continuation_lines)}
-        comments = {}
         for file in source_map.files:
             module = self._run.modules.load(os.path.abspath(file))
             suppressions = mcproof_comments(module.text) if module is not None else []
             if suppressions := [(line, text) for line, text in suppressions if (file, line) not in elsewhere]:
-                comments[file] = suppressions
-        omissions = domain.omissions.reported()
-        return SourceMap(
-            target=self._target,
-            document=source_map.document,
-            locations=source_map.locations,
-            tools=source_map.tools,
-            lines=source_map.lines,
-            comments=comments,
-            problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
-            files=source_map.files,
-            incomplete_lists=frozenset(self._incomplete_lists),
-            continuation_lines=source_map.continuation_lines,
-            omissions=[omission for omission in omissions if only is None or os.path.abspath(omission.file) == only],
+                source_map.comments[file] = suppressions
+        if only is not None:
+            source_map.omissions[:] = [one for one in source_map.omissions if os.path.abspath(one.file) == only]
+        return source_map._replace(
             overrides=self._overrides,
             read=self._run.modules.read,
             is_whole=self._is_whole,

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 40_000
 """How many statements and expressions are walked for one handler."""
 DEEPEST_CALL = 10
-DEEPEST_NODE = 150
 MOST_USES = 200
 MOST_MEMBERS = 400
 _WORD = re.compile(r"[\w$]+")

@@ -439,10 +439,8 @@ def call_function(host: McpHost, library: Library, name: str, given: list[Value]
         server = given[0]
         native = server.native if isinstance(server, JsObject) else None
         if isinstance(native, ServerValue):
-            nodes = _arguments(place)
-            del nodes
             if name == "registerAppTool":
-                return _register_tool(host, native, given[1:], None if place is None else place)
+                return _register_tool(host, native, given[1:], place)
             return _resource(host, native, given[1:], place)
     # It returns what it gets, as `ToolSchema.parse({…})`.
     is_type = name == "parse" and library.package.startswith("@modelcontextprotocol/")
@@ -490,10 +488,8 @@ def listed_items(host: McpHost, server: ServerValue) -> tuple[list[RegisteredIte
 def _listed(host: McpHost, server: ServerValue, kind: str, value: Value, place: Place | None) -> RegisteredItem:
     """An item as a handler returns it."""
     if isinstance(value, JsObject) and value.native is None:
-        names, is_open = keys_of(value)
+        names, _ = keys_of(value)
         given = {str(default_of(name)): get_member(host.run, value, str(default_of(name))) for name in names}
         where = value.sources[0] if value.sources else place
-        item = RegisteredItem(kind, given, server, where, frozenset(), member_places(value))
-        del is_open
-        return item
+        return RegisteredItem(kind, given, server, where, frozenset(), member_places(value))
     return RegisteredItem(kind, {}, server, place, frozenset())

@@ -47,15 +47,6 @@ class JsClass(JsFunction):
             name_function(value, name)
             run.write(this.members, name, value, this.birth)
 
-    def method_names(self) -> set[str]:
-        """The names of its methods and of those that it inherits."""
-        names: set[str] = set()
-        at: JsObject | None = self.prototype()
-        while at is not None:
-            names |= at.members.keys()
-            at = at.proto
-        return names
-
 
 def _name(value: Value) -> str:
     from mcproof.source.javascript.interp.members import property_key
@@ -79,7 +70,6 @@ def compile_class(module: Module, node: Node) -> Evaluate:
         base = compile_expression(module, value) if value is not None else None
     body = node.child_by_field_name("body")
     parts: list[tuple[str, bool, str | Evaluate, object]] = []
-    decorators = [child for child in node.children if child.type == "decorator"]
     for child in children_of(body) if body is not None else ():
         if child.type == "method_definition":
             method = FunctionCode(module, child)
@@ -97,7 +87,6 @@ def compile_class(module: Module, node: Node) -> Evaluate:
             block = child.child_by_field_name("body")
             if block is not None:
                 parts.append(("block", True, "", compile_block(module, children_of(block), own_scope=True)))
-    del decorators
 
     def evaluate(scope: Scope) -> Value:
         run.charge(2 + len(parts) // 4)

@@ -101,7 +101,6 @@ def _regex(module: Module, node: Node) -> Evaluate:
 @compiles("template_string")
 def _template(module: Module, node: Node) -> Evaluate:
     parts: list[str | Evaluate] = []
-    pieces: list[Any] = []
     for child in node.children:
         if child.type == "template_substitution":
             inner = children_of(child)
@@ -112,7 +111,6 @@ def _template(module: Module, node: Node) -> Evaluate:
             parts.append(module.source.text(child).replace("\r\n", "\n"))
     if all(isinstance(part, str) for part in parts):
         return constant(functions.whole_text("".join(map(str, parts))))
-    del pieces
 
     def evaluate(scope: Scope) -> Value:
         text: Value = ""

@@ -402,13 +402,6 @@ def is_instance(run: Interpreter, value: Value, target: Value) -> Value:
     return run.host.is_instance(value, target)
 
 
-def as_function(run: Interpreter, value: Value) -> Callable[..., Value]:
-    """A value as something that can be called from here with arguments."""
-    from mcproof.source.javascript.interp.members import call_value
-
-    return lambda *given: call_value(run, value, UNDEFINED, list(given), None)
-
-
 def once(compute: Callable[[], Value]) -> Callable[[], Value]:
     """A computation that is done when it is asked for the first time."""
     results: list[Value] = []

@@ -200,7 +200,7 @@ class Module:
 
     def _export(self, node: Node) -> None:
         """Bind the names that a statement exports."""
-        members, variables = self.exports.members, self.scope.variables
+        members = self.exports.members
         source, declaration = node.child_by_field_name("source"), node.child_by_field_name("declaration")
         request = string_of(self.source, source) if source is not None else None
         if any(child.type == "type" for child in node.children):
@@ -242,7 +242,6 @@ class Module:
             if declaration.type not in ("interface_declaration", "type_alias_declaration"):
                 for name in names:
                     members[name] = Deferred(lambda name=name: self._local(name))  # type: ignore[misc]
-        del variables
 
     def _local(self, name: str) -> Value:
         value = self.scope.variables.get(name, UNDEFINED)

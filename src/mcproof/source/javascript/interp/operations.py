@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 def _unary(module: Module, node: Node) -> Evaluate:
     operator = module.source.text(node.child_by_field_name("operator"))
     argument = node.child_by_field_name("argument")
-    run = module.run
     if operator == "delete":
         return _delete(module, argument)
     if operator == "typeof" and argument is not None and argument.type == "identifier":
@@ -62,7 +61,6 @@ def _unary(module: Module, node: Node) -> Evaluate:
             return UNDEFINED
 
         return evaluate
-    del run
 
     def number(scope: Scope) -> Value:
         value = inner(scope)

@@ -32,10 +32,7 @@ class ClassSchema:
         for name in schema.shape:
             written, is_optional = self._field(member_of(schema.shape, name), 0)
             if texts is not None:
-                simple = {"type": written.get("type", "string")}
-                simple["type"] = (
-                    simple["type"] if simple["type"] in ("number", "boolean", "array", "object") else "string"
-                )
+                simple: Json = {"type": written["type"] if written.get("type") in SIMPLE else "string"}
                 if texts[name] is not UNDEFINED:
                     simple["description"] = as_json(texts[name])
                 is_optional = is_optional or "default" in written

@@ -6,6 +6,7 @@ and to the wrappers that its methods make, which is why they are looked up here 
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -27,6 +28,14 @@ FORMATS = {
 }
 CARRYING = {"optional", "nullable", "default", "catch", "transform", "promise", "union", "intersection"}
 """Kinds that get the description of the schema whose method makes them."""
+SIMPLE: dict[str, Json] = {
+    "boolean": {"type": "boolean"},
+    "null": {"type": "null"},
+    "date": {"type": "string", "format": "date-time"},
+    **{kind: {} for kind in ("any", "unknown", "custom")},
+    **{kind: {"not": {}} for kind in ("never", "undefined", "nan")},
+}
+"""Kinds that are always written in the same way."""
 OMITTED = {"void", "symbol", "function", "transformation"}
 """Kinds that nothing is written for; a member of such a kind is left out."""
 
@@ -75,15 +84,7 @@ class Zod3Converter:
             if self.options.references == "root":
                 return {"$ref": "/".join(earlier)}
             if self.options.references == "relative":
-                common = next(
-                    (
-                        index
-                        for index, (part, earlier_part) in enumerate(zip(path, earlier, strict=False))
-                        if part != earlier_part
-                    ),
-                    None,
-                )
-                shared = min(len(path), len(earlier)) if common is None else common
+                shared = len([*takewhile(lambda parts: parts[0] == parts[1], zip(path, earlier, strict=False))])
                 return {"$ref": "/".join([str(len(path) - shared), *earlier[shared:]])}
             if len(earlier) < len(path) and path[: len(earlier)] == earlier:
                 return {}
@@ -109,6 +110,8 @@ class Zod3Converter:
         if schema.kind in ("catch", "readonly", "promise", "lazy", "transform", "preprocess"):
             # The wrapper writes what is inside: the shape of the input.
             return self._write(schema.inner, path)
+        if schema.kind in SIMPLE:
+            return dict(SIMPLE[schema.kind])
         write = getattr(self, f"_write_{schema.kind}", None)
         if write is None:
             raise UnrepresentableError(f"zod 3 has no z.{schema.kind}()")
@@ -142,25 +145,6 @@ class Zod3Converter:
         if any(check.name in BOUNDS or check.name in ("multipleOf", "step") for check in schema.checks):
             raise UnrepresentableError("bounds of z.bigint() cannot be written as JSON")
         return {"type": "integer", "format": "int64"}
-
-    def _write_boolean(self, *_: object) -> Json:
-        return {"type": "boolean"}
-
-    def _write_null(self, *_: object) -> Json:
-        return {"type": "null"}
-
-    def _write_date(self, *_: object) -> Json:
-        return {"type": "string", "format": "date-time"}
-
-    def _write_any(self, *_: object) -> Json:
-        return {}
-
-    _write_unknown = _write_custom = _write_any
-
-    def _write_never(self, *_: object) -> Json:
-        return {"not": {}}
-
-    _write_undefined = _write_nan = _write_never
 
     def _write_literal(self, schema: ZodSchema, *_: object) -> Json:
         value = schema.facts["values"][0] if len(schema.facts["values"]) == 1 else schema.facts["values"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.english import word_set
 from mcproof.source.javascript.values import UNDEFINED, Call, JsArray, JsObject, Unknown, Value
 from mcproof.source.javascript.zod.formats import tables
 from mcproof.source.javascript.zod.methods import CHECKS, computed, entries_of, zod_method
@@ -12,45 +13,23 @@ from mcproof.source.javascript.zod.schema import Check, Deferred, ZodSchema, as_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-NAMESPACES = {"z", "default", "iso", "coerce"}
-SIMPLE = {
-    *(
-        "string",
-        "number",
-        "boolean",
-        "bigint",
-        "null",
-        "any",
-        "unknown",
-        "never",
-        "void",
-        "undefined",
-        "date",
-        "symbol",
-    ),
-    *("nan", "file", "custom", "function"),
-}
+SIMPLE = word_set(
+    "string number boolean bigint null any unknown never void undefined date symbol nan file custom function"
+)
 SAME_AS = {
     "instanceof": "custom",
-    "oboolean": "boolean",
-    "onumber": "number",
-    "ostring": "string",
+    **{f"o{kind}": kind for kind in ("boolean", "number", "string")},
     "_function": "function",
 }
 """Functions whose schemas are of a kind of another name; those that begin with `o` are optional besides."""
 NUMBERS = {"int", "int32", "uint32", "float32", "float64"}
 WRAPPERS = {
-    **{
-        name: name
-        for name in ("optional", "nullable", "readonly", "nonoptional", "promise", "prefault", "catch", "success")
-    },
+    **{name: name for name in word_set("optional nullable readonly nonoptional promise prefault catch success")},
     "exactOptional": "optional",
     "_default": "default",
     "_catch": "catch",
 }
-OF_MINI = {
-    *("nullish", "extend", "safeExtend", "merge", "pick", "omit", "partial", "required", "catchall", "keyof", "clone"),
-}
+OF_MINI = word_set("nullish extend safeExtend merge pick omit partial required catchall keyof clone")
 """Functions of zod/mini that are methods elsewhere; the schema is their first argument."""
 CHECKS_OF_MINI = {
     **{name: name for name in CHECKS if name not in ("date", "int", "nonempty")},

@@ -43,6 +43,14 @@ UNREPRESENTABLE = {
     "set": "Set",
     "transformation": "Transforms",
 }
+SIMPLE: dict[str, Json] = {
+    **{kind: {"type": "boolean"} for kind in ("boolean", "success")},
+    "null": {"type": "null"},
+    **{kind: {} for kind in ("any", "unknown")},
+    "never": {"not": {}},
+    "template": {"type": "string", "pattern": Unknown("the pattern of a template is not derived")},
+}
+"""Kinds that are always written in the same way."""
 PASSED_ON = {"optional", "nonoptional", "promise", "readonly", "default", "prefault", "catch", "lazy"}
 """Kinds that take over what the schema inside says."""
 
@@ -187,6 +195,8 @@ class Zod4Generator:
             self._rely(part, self._side(schema, is_input=self.io == "input"), path)
         elif kind in UNREPRESENTABLE:
             self._refuse(f"{UNREPRESENTABLE[kind]} cannot be represented in JSON Schema")
+        elif kind in SIMPLE:
+            part.json.update(SIMPLE[kind])
         else:
             write = getattr(self, f"_write_{kind}", None)
             if write is None:
@@ -254,22 +264,6 @@ class Zod4Generator:
             json["multipleOf"] = divisors[0]
         if divisors[1:]:
             json["allOf"] = [{"multipleOf": divisor} for divisor in divisors[1:]]
-
-    def _write_boolean(self, json: Json, *_: object) -> None:
-        json["type"] = "boolean"
-
-    _write_success = _write_boolean
-
-    def _write_null(self, json: Json, *_: object) -> None:
-        json["type"] = "null"
-
-    def _write_any(self, *_: object) -> None:
-        """Nothing: an empty schema accepts everything."""
-
-    _write_unknown = _write_any
-
-    def _write_never(self, json: Json, *_: object) -> None:
-        json["not"] = {}
 
     def _write_array(self, json: Json, schema: ZodSchema, path: tuple[ZodSchema, ...]) -> None:
         _copy(aggregated(schema, self.version), json, ("minimum", "minItems"), ("maximum", "maxItems"))
@@ -400,10 +394,6 @@ class Zod4Generator:
             json |= {**file, **({"anyOf": [{"contentMediaType": kind} for kind in types]} if types else {})}
         else:
             json["anyOf"] = [{**file, "contentMediaType": kind} for kind in types]
-
-    def _write_template(self, json: Json, *_: object) -> None:
-        json["type"] = "string"
-        json["pattern"] = Unknown("the pattern of a template is not derived")
 
     def _may_be_absent(self, schema: Value) -> bool:
         """Whether a member with this schema may be left out."""

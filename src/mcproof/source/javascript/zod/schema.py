@@ -96,11 +96,6 @@ class ZodSchema:
         return shape
 
 
-def is_zod(value: Value) -> bool:
-    """Whether a value is a schema of zod."""
-    return isinstance(value, ZodSchema)
-
-
 def settled(value: Value) -> Value:
     """A value, computed if it was deferred, and its default if it depends on the environment."""
     if isinstance(value, Deferred):
