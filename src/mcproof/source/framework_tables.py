@@ -30,6 +30,7 @@ TOOL_TITLES = "derives titles of tools from their names, and keeps titles of fie
 DOCSTRING_SECTIONS = "removes every section of a docstring"
 KNOWN_HEADINGS = "knows a docstring with sections by the usual headings only"
 CHECKS_HOST = "answers requests over HTTP only if they name this machine as host"
+DIVERTS_STDOUT = "serves stdio through a copy of stdout, and leads what tools print to stderr"
 
 SINCE = {
     "fastmcp": {
@@ -42,7 +43,9 @@ SINCE = {
         TOOL_TITLES: "4",
         DOCSTRING_SECTIONS: "4.1",
         KNOWN_HEADINGS: "4.2",
+        DIVERTS_STDOUT: "4",
     },
+    "lowlevel": {DIVERTS_STDOUT: "2"},
     "mcp1": {OUTPUT_SCHEMAS: "1.10", CHECKS_HOST: "1.23"},
 }
 """The first version of each trait; other frameworks have all that apply to them in every version."""

@@ -36,6 +36,7 @@ FOLLOWED = {
     "TRU-309": "the loopback address",
     "TRU-310": "a secret from the environment",
     "TRU-311": "middleware that checks the host",
+    "TRU-312": "output to stderr",
     "TRU-401": "the fixed version",
     "TRU-402": "the fixed version",
     "TRU-403": "the version of the package",

@@ -194,6 +194,8 @@ PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "a
 """The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
 TOKEN = "token"  # noqa: S105 (a kind of use)
 """A use as the credentials of a request; a `ForwardedToken`, if the client sent it as its own."""
+STDOUT = "stdout"
+"""Text that is printed where the protocol is; no flow."""
 ADDRESS = "address"
 """A use as an address of a function that reads files and addresses: a `url` if the scheme of the value was checked."""
 
@@ -206,6 +208,7 @@ RULES = {
     URL: "TRU-306",
     ARGUMENT: "TRU-307",
     ATTRIBUTE: "TRU-308",
+    STDOUT: "TRU-312",
 }
 """The rule that reports each kind of use."""
 
@@ -243,11 +246,13 @@ class SourceFlows(NamedTuple):
     """Tools whose source was too large to follow."""
     unread: Mapping[str, str] = {}
     """Why the source is not read for some kinds of use."""
+    prints: tuple[SourcePlace, ...] = ()
+    """Where a server that certainly speaks over stdio writes text to stdout."""
 
     @property
     def unobserved(self) -> Mapping[str, str]:
         """Why single rules do not pass although nothing was found, by their ids."""
-        kinds = {flow.kind for flow in self.flows}
+        kinds = {flow.kind for flow in self.flows} | ({STDOUT} if self.prints else set())
         why = f"the source of `{self.incomplete[0]}` is too large to follow" if self.incomplete else ""
         reasons = {kind: self.unread.get(kind, why) for kind in RULES if kind not in kinds}
         return {RULES[kind]: reason for kind, reason in reasons.items() if reason}

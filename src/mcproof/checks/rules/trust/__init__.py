@@ -64,6 +64,6 @@ ORDER = (
     *("active_probe_read_tools_honor_their_schema", "TRU-201", "TRU-202", "TRU-203", "TRU-204"),
     *("no_new_tools_since_last_scan", "tool_descriptions_unchanged_since_last_scan"),
     *("tool_surface_unchanged_since_last_scan", "TRU-301", "TRU-302", "TRU-303", "TRU-304", "TRU-305", "TRU-306"),
-    *("TRU-307", "TRU-308", "TRU-309", "TRU-310", "TRU-311"),
+    *("TRU-307", "TRU-308", "TRU-309", "TRU-310", "TRU-311", "TRU-312"),
 )
 """The order in which the rules are listed: first what `lint` runs, then words, behaviour, perimeter and source."""

@@ -399,6 +399,41 @@ def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "attribute", "{call}() takes the name of an attribute from {what}")
 
 
+@trust_rule(
+    SourceFlows,
+    "TRU-312",
+    "prints-to-stdout",
+    "medium",
+    weight=0,  # it breaks a connection, and says nothing about trust
+    category="source",
+    dimension="Endpoint hygiene",
+    phase="source",
+    sums_up=_setting_identity,
+)
+def prints_to_stdout(source: SourceFlows) -> Iterator[Problem]:
+    """A server over stdio prints text to stdout, which carries the protocol.
+
+    Why: a client reads every line of stdout as a message. Some disconnect at the first one that is none.
+    Fix: print to `sys.stderr`, or use `logging`, which does so by default.
+
+    Reported are calls of `print` where a module is imported, directly before a server runs, and in the functions that
+    handle calls. The official SDK leads what handlers print to stderr since version 2, so that those count only below
+    an older framework. A server that may also serve HTTP is not judged. In a live server, WIR-001 reports such lines.
+    """
+    for place in source.prints[:1]:
+        also = source.prints[1:]
+        more = f", and in {len(also)} more places" if len(also) > 1 else ", and in one more place" if also else ""
+        yield Problem(
+            f"prints to stdout{more}",
+            near=_location(place),
+            evidence={
+                "kind": "stdout",
+                "place": _source_place(place),
+                "alsoAt": [_source_place(other) for other in also],
+            },
+        )
+
+
 def _flow_problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]:
     for flow in source.flows:
         if flow.kind == kind:

@@ -16,6 +16,7 @@ from mcproof.core.observations.source import (
     PROGRAM,
     SHELL,
     SQL,
+    STDOUT,
     URL,
     FlowStep,
     SourceFlow,
@@ -44,7 +45,7 @@ _WRAPPERS = frozenset(("arguments", "params", "request", "variables"))
 
 _NESTED = ("params", "arguments")
 """The members in which frameworks of servers pass the arguments on."""
-_UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE), "it is not looked for in JavaScript and TypeScript")
+_UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE, STDOUT), "it is not looked for in JavaScript and TypeScript")
 
 
 class Entry(NamedTuple):

@@ -21,6 +21,7 @@ from mcproof.core.observations.source import (
     PROGRAM,
     SHELL,
     SQL,
+    STDOUT,
     TOKEN,
     URL,
     FlowStep,
@@ -33,6 +34,7 @@ from mcproof.core.observations.source import (
 from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_of
 from mcproof.source.flow_marks import DIFFERS, EQUALS, LabelMark, is_contained
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
+from mcproof.source.python.flows.stdout import stdout_prints
 from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
 from mcproof.source.python.flows.values import NOTHING, SENT, CodePlace, FlowValue, constant
 from mcproof.source.python.flows.walk import FlowUse, described
@@ -188,13 +190,17 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
             incomplete.append(entry.name or entry.function.name)
         for use in uses or ():
             _add(found, use, entry, tools)
+    prints = stdout_prints(domain, engine.walked)
     for entry in unused_methods(engine):
         for use in _uses(engine, entry, frozenset()) or ():
             kind = reported_kind(use)
             if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = one_for_each_fact(_flow(kind, reached) for (kind, _), reached in found.items())
-    return SourceFlows(tuple(flows), tuple(incomplete))
+    found_flows = SourceFlows(tuple(flows), tuple(incomplete))
+    if isinstance(prints, str):
+        return found_flows._replace(unread={STDOUT: prints})
+    return found_flows._replace(prints=prints)
 
 
 def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowUse] | None:

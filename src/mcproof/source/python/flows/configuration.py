@@ -18,6 +18,7 @@ from mcproof.core.observations.source import OpenBinding, SourceConfiguration, S
 from mcproof.core.text.english import word_set
 from mcproof.source.python.flows.collect import forwarded_tokens
 from mcproof.source.python.flows.source_trees import (
+    SERVES_HTTP,
     SourceTree,
     dotted,
     last_name,
@@ -340,11 +341,6 @@ WILDCARDS = ("0.0.0.0", "::", "[::]")  # noqa: S104 (looked for, not listened on
 _SERVER_MAKERS = ("FastMCP", "MCPServer")
 _RUNNERS = ("run", "run_async", "run_http_async", "run_sse_async", "run_streamable_http_async", "serve", "Config")
 _NOT_SERVERS = ("asyncio", "subprocess", "anyio", "trio", "nest_asyncio")
-_HTTP = re.compile(
-    r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn"
-    r"|\bSseServerTransport\b|\bStreamableHTTP\w*"
-)
-"""What only source has that serves over HTTP."""
 _POSITIONAL = {"uvicorn.run": 1, "uvicorn.Config": 1, "web.TCPSite": 1, "TCPSite": 1, "run_app": 1, "web.run_app": 1}
 """Where the address is among the arguments of calls that take it by position."""
 _LISTENING_WORDS = re.compile(
@@ -385,7 +381,7 @@ def open_bindings(settings: SourceSettings) -> list[OpenBinding]:
         return []
     listening = [call for tree in trees if _LISTENING_WORDS.search(tree.text) for call in _listening(tree)]
     # The address in the settings of a server over stdio opens nothing.
-    if any(call.is_setting for call in listening) and not any(_HTTP.search(tree.text) for tree in trees):
+    if any(call.is_setting for call in listening) and not any(SERVES_HTTP.search(tree.text) for tree in trees):
         listening = [call for call in listening if not call.is_setting]
     found: dict[SourcePlace, OpenBinding] = {}
     for call in listening:
@@ -421,7 +417,7 @@ def unchecked_origins(settings: SourceSettings, *, framework_checks: bool) -> li
     if that name leads here by now, or with the website as origin, if every origin is admitted.
     """
     trees = settings.trees
-    over_http = [tree for tree in trees if _HTTP.search(tree.text)]
+    over_http = [tree for tree in trees if SERVES_HTTP.search(tree.text)]
     found: list[UncheckedOrigin] = []
     # First: a middleware that admits every origin outweighs a check of the host.
     for tree in over_http and [tree for tree in trees if "allow_origins" in tree.text]:

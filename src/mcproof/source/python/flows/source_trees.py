@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from mcproof.source.python.interp.modules import Modules
 
 
+SERVES_HTTP = re.compile(
+    r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn"
+    r"|\bSseServerTransport\b|\bStreamableHTTP\w*"
+)
+"""What only source has that serves over HTTP."""
 _EXAMPLE_FOLDERS = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "docs", "tests", "test"))
 
 
