@@ -73,6 +73,22 @@ def test_an_unknown_update_makes_the_name_unknown(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "made.parameters['properties'].clear()\nmcp.add_tool(made)",
+        "made.parameters = {'type': 'object'}\nmcp.add_tool(made)",
+        "mcp.add_tool(made)\nmade.parameters['properties'].clear()",
+        "def change(tool):\n    tool.parameters['properties'].clear()\n    return tool\nmcp.add_tool(change(made))",
+    ],
+)
+def test_the_schema_of_a_tool_whose_parameters_are_accessed_is_unknown(change: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"{SERVER}made = FunctionTool.from_function(add)\n{change}")
+    assert names(result) == ["add"]
+    assert tool(result)["description"] == "Add two numbers."
+    assert [sorted(known.unknown) for known in result.tools] == [["/inputSchema", "/outputSchema"]]
+
+
 WRAPPING = """
 def logged(fn):
     @wraps(fn)

@@ -79,6 +79,8 @@ class McpDomain:
         self._unapplied: dict[int, PendingRegistration] = {}
         """Calls such as `mcp.tool(x)` where `x` may be a name or the function to register."""
         self._doubtful: set[int] = set()
+        self.altered: list[ExternalCall] = []
+        """The tools whose schemas the program may have changed."""
         self._created_in_doubt: list[ServerValue] = []
 
     def owns(self, value: Any) -> bool:
@@ -162,13 +164,25 @@ class McpDomain:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
+                if name in tables.SCHEMA_ATTRIBUTES:
+                    self._alter(value)
                 return servers.attribute_of_tool(value, name)
         if servers.is_adk_tool(value) and name in ("name", "description"):
             return servers.adk_attribute(value, name)
         return Method(value, name)
 
+    def _alter(self, tool: ExternalCall) -> None:
+        """Note that the program accesses the schemas of a tool, and may change them."""
+        self.altered.append(tool)
+        for server in self.servers:
+            for item in server.items:
+                item.altered = item.altered or (item.node is tool.node and tool.node is not None)
+
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, ExternalCall):
+            if name in tables.SCHEMA_ATTRIBUTES and holder.func.last == "from_function":
+                self._alter(holder)
+                return
             is_either = self.run.doubt and name in holder.kwargs
             holder.kwargs[name] = join(self.run, holder.kwargs[name], value) if is_either else value
         elif isinstance(holder, ServerValue) and name in ServerInfo.FIELDS:

@@ -82,7 +82,7 @@ class RegisteredItem:
         self.closed = False
         """Whether the program has forbidden undeclared arguments before the registration."""
         self.altered = False
-        """Whether the program accesses its schemas after the registration, and may change them."""
+        """Whether the program accesses its schemas, and may change them."""
 
     @property
     def name(self) -> Any:
@@ -343,6 +343,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
         item.doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         item.under_condition = run.doubt > 0
         item.closed = domain.forbids_extra
+        item.altered = any(value is tool for tool in domain.altered)
         server.items.append(item)
 
 
