@@ -61,6 +61,12 @@ def test_a_sentence_says_what_a_name_leaves_out() -> None:
     assert found("clear_working_dir", "Clear the working directory and all its files.") == {"delete_data"}
 
 
+def test_an_order_without_anything_to_trade_is_a_job() -> None:
+    assert found("create_insights_order", "Create a clustering order for keywords.", "keywords language") == set()
+    assert found("create_order", "Create an order.", "symbol quantity") == {"financial_action"}
+    assert found("create_limit_order", "", "side") == {"financial_action"}
+
+
 def test_files_that_only_a_sentence_deletes_are_one_fact() -> None:
     assert found("git_clean", "Remove untracked files from the working directory.", "force") == {"delete_data"}
     assert found("remove_file", "Remove a file from the disk.", "path") == {"delete_data", "write_files"}

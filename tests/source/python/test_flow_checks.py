@@ -280,6 +280,8 @@ def test_a_check_of_one_function_in_a_table_says_nothing_about_another(tmp_path:
             "if any(each.startswith('-') for each in x.split()):\n    raise ValueError(x)\n"
             "subprocess.run(['ls', *x.split()])",
         ),
+        ([], "subprocess.run(['convert', str(Path(x).resolve()), os.path.abspath(x)])"),
+        (["argument"], "subprocess.run(['convert', os.path.normpath(x)])"),
         (["shell"], "if x.startswith('-'):\n    raise ValueError(x)\nos.system(f'ls {x}')"),
         (["shell"], "if shlex.split(x)[0] not in ALLOWED:\n    raise ValueError(x)\nsubprocess.run(x, shell=True)"),
         ([], "words = shlex.split(x)\nif words[0] not in ALLOWED:\n    raise ValueError(x)\nsubprocess.run(words)"),

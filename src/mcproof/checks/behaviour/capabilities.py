@@ -256,6 +256,11 @@ CURRENCY = word_set(
     "amount balance bitcoin btc cash coin coins crypto currency dollars eth ether funds lamports money payment sol "
     "stablecoin token tokens usdc usdt wallet"
 )
+TRADED = CURRENCY | word_set(
+    "buy cart customer item items limit market price product products purchase qty quantity sell shop sku stock symbol "
+    "ticker trade trading volume"
+)
+"""Words of tools and parameters about orders that are paid."""
 PROMPTING = word_set(
     "add capture complete confirm create execute finalize initiate issue make place process send start submit void"
 )

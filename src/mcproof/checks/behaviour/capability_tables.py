@@ -203,7 +203,10 @@ _PAYMENT = (
     ActPattern(capabilities.PAYING, sources=("name", "description"), unless=word_set("attention battery device")),
     ActPattern(capabilities.PROMPTING, heads=capabilities.MONEY),
     ActPattern(capabilities.PROMPTING, heads=word_set("intent link session"), objects=capabilities.MONEY),
-    ActPattern(word_set("cancel create execute place submit"), heads=word_set("order orders")),
+    ActPattern(word_set("cancel execute place submit"), heads=word_set("order orders")),
+    # "create an insights order" starts a job, unless there is something to trade or to sell
+    ActPattern(word_set("create"), heads=word_set("order orders"), parameters=capabilities.TRADED),
+    ActPattern(word_set("create"), heads=word_set("order orders"), about=capabilities.TRADED),
     ActPattern(word_set("send sign submit"), heads=word_set("transaction transactions")),
     ActPattern(
         word_set("create execute submit"),

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import PATH, PREFIX, SQL
+from mcproof.core.observations.source import ARGUMENT, PATH, PREFIX, SQL
 from mcproof.source.flow_marks import Marks, changed, cleaned, extended, merged, replaced
 from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (
@@ -276,7 +276,9 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     if name in tables.SAFE_RESULTS:
         return FlowValue(UNKNOWN, cleaned(marks, *tables.SAFE_RESULTS[name]))
     if name in tables.RESOLVES:
-        return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(resolved=True)))
+        # an absolute path begins with `/` or a drive, never with `-`
+        clean = (ARGUMENT,) if name != "os.path.normpath" else ()
+        return FlowValue(UNKNOWN, cleaned(replaced(marks, resolved=True), *clean))
     if name in tables.JOINS:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
@@ -374,7 +376,7 @@ def _changed_text(receiver: FlowValue, name: str, given: FlowCall) -> FlowValue:
         kinds = {"/": (PATH,), "\\": (PATH,), "'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(first.base, ())
         return FlowValue(receiver.base, cleaned(marks, *kinds), text=receiver.text)
     if name in tables.RESOLVING_METHODS:
-        return FlowValue(receiver.base, changed(marks, lambda mark: mark._replace(resolved=True)))
+        return FlowValue(receiver.base, cleaned(replaced(marks, resolved=True), ARGUMENT))
     if name in tables.WORD_METHODS:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
     base = receiver.base if dotted_name(receiver.base) in tables.PATH_TYPES and name != "as_posix" else UNKNOWN
