@@ -56,6 +56,15 @@ CHECKED = {
     "a helper that checks if a root is configured": "return below(x, os.getenv('ROOT')).read_text()",
     "a path that resolving leaves as it is": "if os.path.isabs(x):\n    raise ValueError(x)\np = ROOT / x\n"
     "if p != p.resolve():\n    raise ValueError(x)\nreturn p.read_text()",
+    "each of several in a list of pairs": "for name, path in [(y, inside(y)) for y in x.split()]:\n"
+    "    path.read_text()\nreturn ''",
+    "each of several in a table": "for name, path in {y: inside(y) for y in x.split()}.items():\n"
+    "    path.read_text()\nreturn ''",
+    "one of a list": "paths = [inside(y) for y in x.split()]\nreturn paths[0].read_text()",
+    "a pair with an error": "path, error = inside_or_error(x)\nif path is None:\n    return error\n"
+    "return path.read_text()",
+    "a pair by its positions": "found = inside_or_error(x)\nif found[1] is not None:\n    return found[1]\n"
+    "return found[0].read_text()",
     "the current folder": "if not (Path.cwd() / x).resolve().is_relative_to(ROOT):\n    raise ValueError(x)\n" + READ,
     "a relative path": "p = os.path.realpath(x)\nif os.path.relpath(p, ROOT).startswith('..'):\n"
     "    raise ValueError(x)\nreturn open(p).read()",
@@ -117,8 +126,16 @@ def check_if_restricted(path, root):
         path.resolve().relative_to(root)
     except ValueError:
         raise PermissionError(path)
+
+def inside_or_error(path):
+    full = (ROOT / path).resolve()
+    if not full.is_relative_to(ROOT):
+        return None, 'outside'
+    return full, None
 """
 USELESS = {
+    "a check of another part of a pair": "for name, path in [(y, inside(y)) for y in x.split()]:\n    open(name)",
+    "a check of those that are left": "paths = [inside(y) for y in x.split() if len(y) > 3]\n" + READ,
     "an extension": "if not x.endswith('.txt'):\n    raise ValueError(x)\n" + READ,
     "the existence": "if not os.path.exists(x):\n    raise ValueError(x)\n" + READ,
     "the length": "if len(x) > 100:\n    raise ValueError(x)\n" + READ,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.source.flow_marks import (
+    ANY_USE,
+    BELOW,
     EQUALS,
     HOLE,
     LabelMark,
@@ -45,6 +47,7 @@ from mcproof.source.python.flows.values import (
 from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance, last_name
 
 if TYPE_CHECKING:
+    from mcproof.source.flow_marks import Guard, Label
     from mcproof.source.python.flows.walk import FunctionWalk
 
 _BEFORE_STATEMENT = re.compile(
@@ -133,7 +136,8 @@ def _subscript(walk: FunctionWalk, node: ast.Subscript) -> FlowValue:
         elements = value.elements
         start = key.lower.value if isinstance(key.lower, ast.Constant) and isinstance(key.lower.value, int) else None
         if elements is not None and start is not None and key.upper is None and start >= 0:
-            return FlowValue(UNKNOWN, value.marks, elements=elements[start:])
+            rest = elements[start:] or [element for element in elements[-1:] if element.is_open]
+            return FlowValue(UNKNOWN, value.marks, elements=rest)
         return value.with_marks(changed(value.marks, lambda mark: mark._replace(head=start in (None, 0) and mark.head)))
     return item_of(walk, value, evaluate(walk, key), node)
 
@@ -337,15 +341,7 @@ def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
     for guards, branch in ((when_true, node.body), (when_false, node.orelse)):
         walk.state = before.passed(guards)
         value = evaluate(walk, branch)
-        safe: dict[Any, set[str]] = {}
-        for label, kind in guards:
-            safe.setdefault(label, set()).add(kind)
-        marks = {
-            label: mark._replace(clean=mark.clean.union(safe.get(label, ())))
-            for label, mark in value.marks.items()
-            if "*" not in safe.get(label, ())
-        }
-        values.append(value.with_marks(marks))
+        values.append(guarded(value, guards))
     walk.state = before
     return either(values[0], values[1])
 
@@ -359,6 +355,7 @@ def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
 def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> FlowValue:
     outer = walk.state
     walk.state = outer.copy()
+    conditions = [condition for part in node.generators for condition in part.ifs]
     for part in node.generators:
         walk.bind(part.target, element_of(evaluate(walk, part.iter)))
         for condition in part.ifs:
@@ -369,12 +366,33 @@ def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.Ge
     else:
         value = evaluate(walk, node.elt)
     guards = walk.state.guards - outer.guards
-    safe = {label for label, kind in guards if kind == "*"}
-    walk.state = outer
-    marks = {label: mark for label, mark in value.all_marks().items() if label not in safe}
-    base = value.base if isinstance(value.base, (Alternatives, Function, Instance)) else UNKNOWN
-    result = FlowValue(base, marks, is_open=bool(marks))
+    # a check of each element is one of all, unless a condition leaves elements out
+    walk.state = outer if conditions else outer.passed(guards)
+    element = guarded(value, guards)
+    if isinstance(node, ast.DictComp) or element.elements is None:
+        marks = element.all_marks()
+        base = value.base if isinstance(value.base, (Alternatives, Function, Instance)) else UNKNOWN
+        result = FlowValue(base, marks, is_open=bool(marks))
+    else:
+        result = FlowValue(UNKNOWN, elements=[element.opened()])
     return with_tests(result, value.when_true, value.when_false)
+
+
+def guarded(value: FlowValue, guards: frozenset[Guard]) -> FlowValue:
+    """A value, and its parts, without the marks that checks have made safe."""
+    kinds: dict[Label, set[str]] = {}
+    for label, kind in guards:
+        kinds.setdefault(label, set()).add(kind)
+    marks = {
+        label: mark._replace(
+            clean=mark.clean.union(kinds.get(label, ()), [PATH] * (BELOW in kinds.get(label, ()) and not mark.whole))
+        )
+        for label, mark in value.marks.items()
+        if ANY_USE not in kinds.get(label, ())
+    }
+    result = value.with_marks(marks)
+    result.elements = None if value.elements is None else [guarded(part, guards) for part in value.elements]
+    return result
 
 
 def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:
