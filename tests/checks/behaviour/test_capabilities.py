@@ -59,6 +59,10 @@ def test_a_command_of_a_named_product_is_no_shell() -> None:
 def test_a_sentence_says_what_a_name_leaves_out() -> None:
     assert found("git_clear_working_dir", "Clear the working directory setting of the session.") == set()
     assert found("clear_working_dir", "Clear the working directory and all its files.") == {"delete_data"}
+    assert found("git_reset", "Unstages all staged changes.", "repo_path") == set()
+    assert found("git_reset", "Reset the current HEAD to a state.", "repo_path") == {"delete_data"}
+    assert found("git_reset", "", "repo_path") == {"delete_data"}
+    assert found("git_clean", "Return the content of the files that git would remove.") == set()
 
 
 def test_an_order_without_anything_to_trade_is_a_job() -> None:

@@ -76,7 +76,7 @@ MORE_VERBS = word_set(
     "access broadcast browse chmod chown cleanup compose cordon crawl decrypt demote deposit dial disable donate "
     "download drain drop dump elevate email halt impersonate initiate issue load log mail make map mint mkdir mv "
     "notify perform pipe post power process prune reboot refund reveal rmdir scrape screenshot shut sms spawn stake "
-    "sudo suspend swap text toot touch transmit unzip upload use visit wget wipe wire work"
+    "stage unstage sudo suspend swap text toot touch transmit unzip upload use visit wget wipe wire work"
 )
 """Verbs that only matter for capabilities."""
 _NOUNS_TOO = (

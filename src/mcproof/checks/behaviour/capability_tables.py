@@ -144,9 +144,12 @@ def _is_loss(act: Act, text: ToolText) -> bool:
     if _is_about_link(act, text):
         return False
     if act.source == "name":  # "Clear the working directory setting": the name has a part of what the sentence says
-        described = [other.head for other in text.acts if other.source == "description" and other.verb == act.verb]
-        if not capabilities.NO_DATA.isdisjoint(described):
+        described = [other for other in text.acts if other.source == "description"]
+        if not capabilities.NO_DATA.isdisjoint(other.head for other in described if other.verb == act.verb):
             return False
+        if described and not act.shown:  # `git_reset`: a name without an object says less than the sentence
+            verbs = capabilities.DELETING | capabilities.MAY_DELETE
+            return any(other.verb in verbs and _is_loss(other, text) for other in described)
     if act.verb == "drop":
         return not capabilities.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
     if act.source == "schema" or not capabilities.NO_DATA.isdisjoint(words):
