@@ -34,6 +34,7 @@ def test_what_a_description_denies_is_no_capability() -> None:
 def test_words_of_connections_terminals_and_documents_are_neither_rights_nor_messages() -> None:
     assert found("disconnect", "Close a connection and revoke its connectionId.", "connectionId") == set()
     assert found("revoke_token", "Revoke a token.", "token") >= {"admin_control"}
+    assert found("cancel_scheduled", "Revoke a pending scheduled email.", "id") == set()
     assert found("vm_send_text", "Type a text into the console of a VM.", "vmid text") == set()
     assert found("send_keys", "Send literal string text to a target pane.", "target keys") == set()
     assert found("send_text", "Send a text message.", "phone text") == {"send_message"}

@@ -267,7 +267,7 @@ PROMPTING = word_set(
 MOVING_MONEY = word_set("deposit send stake swap trade transfer wire")
 
 
-ADMINISTRATIVE = word_set("ban deprovision impersonate reboot revoke shutdown sudo suspend")
+ADMINISTRATIVE = word_set("ban deprovision impersonate reboot shutdown sudo suspend")
 STOPPING = word_set("cordon drain halt kill restart terminate")
 MACHINES = word_set(
     "cluster clusters container containers daemon database databases host hosts instance instances machine machines "
@@ -279,6 +279,10 @@ CHANGING_RIGHTS = word_set(
     "remove set update"
 )
 RIGHTS = word_set("acl admin administrator admins iam permission permissions privilege privileges role roles superuser")
+REVOKED = RIGHTS | word_set(
+    "access authorization certificate certificates consent credential credentials grant grants key keys license "
+    "session sessions share token tokens user users"
+)
 PRINCIPALS = word_set("account accounts group groups user users")
 MEMBERSHIPS = word_set("admins group groups organization role roles sudoers")
 

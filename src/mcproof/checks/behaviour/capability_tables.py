@@ -88,7 +88,9 @@ def _holds_assets(text: ToolText) -> bool:
 
 
 _ADMINISTRATION = (
-    ActPattern(capabilities.ADMINISTRATIVE, unless=word_set("connection connectionid")),
+    ActPattern(capabilities.ADMINISTRATIVE),
+    ActPattern(word_set("revoke"), objects=capabilities.REVOKED),
+    ActPattern(word_set("revoke"), heads=frozenset({""})),
     ActPattern(word_set("power shut"), objects=word_set("down off")),
     ActPattern(capabilities.STOPPING, objects=capabilities.MACHINES),
     ActPattern(capabilities.STOPPING, heads=frozenset({"", "force"})),
