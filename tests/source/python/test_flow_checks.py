@@ -42,6 +42,7 @@ CHECKED = {
     "a strict pattern": "if not re.fullmatch(r'[a-z_]+', x):\n    raise ValueError(x)\n" + READ,
     "a compiled pattern": "if not NAME.match(x):\n    raise ValueError(x)\n" + READ,
     "letters": "if not x.isalnum():\n    raise ValueError(x)\n" + READ,
+    "separators replaced": "return open('data/' + re.sub(r'[<>:/\\\\|]', '_', x)).read()",
     "other characters replaced": "return open(re.sub(r'[^a-z]', '_', x)).read()",
     "only if it is given": "if x and x not in ALLOWED:\n    raise ValueError(x)\n" + READ,
     "a helper that raises": "check(x)\n" + READ,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import reduce
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from mcproof.source.python.flows.walk import FunctionWalk
 
 
+_SEPARATORS = re.compile(r"\[[^\]]*/[^\]]*\]\+?$")
+"""A pattern for characters that are taken out of a name, the separators of paths among them."""
 _PARSERS = frozenset(("urllib", "httpx", "yarl", "ipaddress"))
 """Modules whose results have parts of their own."""
 
@@ -282,11 +285,9 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     if name in tables.JOINS:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
-        is_negated = given.args[0].base.startswith("[^")
-        return FlowValue(
-            UNKNOWN,
-            cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(tables.ALL_KINDS if is_negated else ())),
-        )
+        pattern = given.args[0].base
+        kinds = tables.ALL_KINDS if pattern.startswith("[^") else (PATH,) if _SEPARATORS.match(pattern) else ()
+        return FlowValue(UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *kinds))
     if name == "shlex.split":
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
     if name in tables.PASSES:
