@@ -195,6 +195,11 @@ def forbidden(host):
         return False
     return any(packed[: len(prefix)] == prefix for prefix in networks())
 
+def wrong_scheme(url):
+    if urlparse(url).scheme not in ("http", "https"):
+        return f"not an address: {url}"
+    return None
+
 class Guarded:
     def _guard(self, url):
         if not self._is_public(urlparse(url).hostname):
@@ -245,11 +250,12 @@ def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) ->
         "if urlparse(x).scheme not in ('http', 'https'):\n    raise ValueError(x)\nhttpx.get(x)",
         "if not x.startswith(('http://', 'https://')):\n    raise ValueError(x)\nhttpx.get(x)",
         "if not x:\n    raise ValueError(x)\nhttpx.get(x)",
+        "error = wrong_scheme(x)\nif error is not None:\n    raise ValueError(error)\nhttpx.get(x)",
         "httpx.get('http://' + socket.gethostbyname(x))",
     ],
 )
 def test_a_check_of_the_scheme_does_not(body: str, tmp_path: Path) -> None:
-    assert kinds_in(tmp_path, tool(body)) == ["url"]
+    assert kinds_in(tmp_path, tool(body, before=HOST_CHECKS)) == ["url"]
 
 
 def test_a_list_of_forbidden_folders_is_no_containment(tmp_path: Path) -> None:

@@ -250,12 +250,12 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
             resolved = [all(mark.resolved for mark in side.marks.values()) for side in (one, other)]
             if any(resolved) and not all(resolved):
                 when_true = guards_on(one.marks, DOTS)
-        if one.marks and not other.all_marks():
+        if right.base is None:  # `path, reason = checked(name)`: None stands for a failure, or for none
+            when_true, when_false = tests_of(left)[1], left.when_true
+        elif one.marks and not other.all_marks():
             text = text_of(other)
             when_true = proven(one, ANY_USE, *([EQUALS + text] if text is not None else []))
             when_false = proven(one, DIFFERS + text) if text is not None else when_false
-        if right.base is None:  # `path, reason = checked(name)`: None stands for a failure, or for none
-            when_true, when_false = when_true | left.when_false, when_false | left.when_true
         if isinstance(operator, (ast.NotEq, ast.IsNot)):
             when_true, when_false = when_false, when_true
     return with_tests(FlowValue(), when_true, when_false)
