@@ -73,6 +73,11 @@ def test_an_unknown_update_makes_the_name_unknown(tmp_path: Path) -> None:
     )
 
 
+def test_a_tool_that_is_put_into_the_table_of_a_server_is_registered(tmp_path: Path) -> None:
+    result = found(tmp_path, f"{SERVER}mcp._tool_manager._tools['sum'] = FunctionTool.from_function(add)")
+    assert (names(result), tool(result)["description"]) == (["sum"], "Add two numbers.")
+
+
 @pytest.mark.parametrize(
     "change",
     [

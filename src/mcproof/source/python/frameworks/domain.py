@@ -195,6 +195,8 @@ class McpDomain:
             return
         kind = tables.LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
         server = holder.of if isinstance(holder, Method) else None
+        if isinstance(server, ServerValue) and holder.name == "_tools":
+            register(self, server, "tools", value, {"name": key}, Call([], {}))
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
         kind = tables.CALL_REQUESTS.get(key.last) if isinstance(key, External) else None
