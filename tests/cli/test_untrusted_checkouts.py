@@ -303,6 +303,16 @@ def test_an_import_outside_the_checkout_is_not_quoted(stranger: Stranger) -> Non
     assert SECRET not in shown
 
 
+@pytest.mark.parametrize("words", [("validate",), ("validate", "."), ("run",)], ids=" ".join)
+def test_a_suite_outside_the_checkout_is_not_quoted(stranger: Stranger, words: tuple[str, ...]) -> None:
+    (stranger.repo / ".git").mkdir()
+    (stranger.outside / "suite.yaml").write_text(f"servers: [{SECRET}\ntools: {{}}\n")
+    (stranger.repo / "mcproof.yaml").symlink_to(stranger.outside / "suite.yaml")
+    shown = has_no_effect(stranger, *words, code=2)
+    assert "mcproof.yaml: cannot be read: a link leads out of its checkout" in shown
+    assert SECRET not in shown
+
+
 def test_a_link_within_the_checkout_is_followed(stranger: Stranger) -> None:
     (stranger.repo / ".git").mkdir()
     (stranger.repo / "src").mkdir()

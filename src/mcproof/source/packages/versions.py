@@ -17,7 +17,7 @@ from mcproof.core.observations.source import (
     pypi_version,
     version_key,
 )
-from mcproof.core.text.files import open_regular
+from mcproof.core.text.files import open_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ class Distribution(NamedTuple):
 def text_of(path: str) -> str:
     """The text of a metadata file; empty if it cannot be read or is too large."""
     try:
-        with open(path, "rb", opener=open_regular) as opened:
+        with open(path, "rb", opener=open_in_checkout) as opened:
             data = opened.read(LARGEST_RECORD + 1)
     except (OSError, ValueError):
         return ""

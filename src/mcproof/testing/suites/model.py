@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
-from mcproof.core.errors import InputError, McproofError, UsageError, nearest
+from mcproof.core.errors import InputError, McproofError, UsageError, nearest, reason_of
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.text.files import files_below, start_of_file
+from mcproof.core.text.files import files_below, open_in_checkout, start_of_file
 from mcproof.testing.suites.snapshots import Mask
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def suite_files(named: list[str]) -> list[str]:
         return list(dict.fromkeys(file for name in named for file in _files_of(split_test(name)[0])))
     for name in DEFAULT_NAMES:
         if os.path.isfile(name):
-            return [name]
+            return [_in_its_checkout(name)]
     tried = f"no suite found (tried {', '.join(DEFAULT_NAMES)})"
     raise InputError(f"{tried}; name one, or write a first one: `mcproof init -- COMMAND ARG...`")
 
@@ -242,12 +242,22 @@ def _files_of(name: str) -> list[str]:
     """A suite, or every suite below a folder."""
     if not os.path.isdir(name):
         return [name]
-    files = [file for file in files_below(name) if file.endswith((".yaml", ".yml")) and is_suite(file)]
+    found = [file for file in files_below(name) if file.endswith((".yaml", ".yml")) and is_suite(file)]
+    files = [_in_its_checkout(file) for file in found]
     imported = {os.path.realpath(part) for file in files for part in _imported_by(file)}
     suites = [file for file in files if os.path.realpath(file) not in imported]
     if not suites:
         raise InputError("no suite below this folder: no YAML file with `servers` and tests", file=name)
     return suites
+
+
+def _in_its_checkout(file: str) -> str:
+    """Return a file that nobody named; an InputError if it is a link out of its checkout, since errors quote suites."""
+    try:
+        os.close(open_in_checkout(file, os.O_RDONLY))
+    except OSError as error:
+        raise InputError(f"cannot be read: {reason_of(error)}", file=file) from error
+    return file
 
 
 def is_suite(file: str) -> bool:
