@@ -278,6 +278,23 @@ def test_a_prefix_decides_where_the_path_goes_to_a_library(tmp_path: Path) -> No
     assert kinds_in(tmp_path, tool(body)) == ["prefix"]
 
 
+def test_a_prefix_that_is_required_of_each_word_decides(tmp_path: Path) -> None:
+    before = """
+        def is_inside(path):
+            try:
+                return os.path.realpath(path).startswith(str(ROOT))
+            except OSError:
+                return False
+    """
+    body = """
+        for word in shlex.split(x)[1:]:
+            if not is_inside(word):
+                raise ValueError(word)
+        subprocess.run(["ls", "--", *shlex.split(x)[1:]])
+    """
+    assert kinds_in(tmp_path, tool(body, before=before)) == ["prefix"]
+
+
 def test_a_check_of_one_function_in_a_table_says_nothing_about_another(tmp_path: Path) -> None:
     before = """
         def careful(name):

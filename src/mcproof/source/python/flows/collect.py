@@ -210,12 +210,7 @@ def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowU
         summary = engine.summary(entry.function, inputs_of(engine, entry, plain))
     except (FlowLimitError, RecursionError):
         return None
-    uses = [*summary.uses]
-    for label, kind in summary.guards:  # the path may be used where the source does not show it
-        place = engine.prefix_checks.get(kind)
-        if place is not None:
-            engine.add_use(uses, FlowUse(PATH, "startswith", place, label, LabelMark(), frozenset(), is_prefix=True))
-    return [use for use in uses if use.kind != TOKEN and is_dangerous(use)]
+    return [use for use in summary.uses if use.kind != TOKEN and is_dangerous(use)]
 
 
 def forwarded_tokens(run: Interpreter, files: Iterable[str]) -> list[ForwardedToken]:

@@ -305,15 +305,22 @@ def _if(walk: FunctionWalk, node: ast.If) -> bool:
     is_labelled = bool(when_true or when_false) or walk.has_marks(node.test)
     before = walk.state
     after: list[FlowState] = []
+    required: list[Guard] = []
     walk.labelled_conditions += is_labelled
     walk.plain_conditions += not is_labelled
-    for guards, body in ((when_true, node.body), (when_false, node.orelse)):
+    for guards, body, opposite in ((when_true, node.body, when_false), (when_false, node.orelse, when_true)):
         walk.state = _branch(walk, before, guards)
         if walk_block(walk, body):
             after.append(walk.state)
+        else:
+            required += [guard for guard in opposite if guard[1] in walk.engine.prefix_checks]
     walk.labelled_conditions -= is_labelled
     walk.plain_conditions -= not is_labelled
-    return _continue_with(walk, before, after, keeps_guards=not is_labelled)
+    goes_on = _continue_with(walk, before, after, keeps_guards=not is_labelled)
+    for label, kind in required:  # the path may be used where the source does not show it
+        place = walk.engine.prefix_checks[kind]
+        walk.note(FlowUse(PATH, "startswith", place, label, LabelMark(), NO_CASES, is_prefix=True))
+    return goes_on
 
 
 def _branch(walk: FunctionWalk, state: FlowState, guards: frozenset[Guard]) -> FlowState:
