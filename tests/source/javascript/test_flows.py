@@ -39,6 +39,11 @@ const store = new Store();
 async function insideLater(file) {
   return inside(file);
 }
+function below(root, file) {
+  const way = path.relative(root, file);
+  if (way.startsWith("..")) { return false; }
+  return true;
+}
 function judged(word) {
   if (!ALLOWED.includes(word)) return { ok: false, reason: "unknown" };
   return { ok: true };
@@ -147,6 +152,8 @@ CHECKED = {
     "the host": "const url = new URL(x);\nif (!ALLOWED.includes(url.hostname)) throw new Error(x);\nawait fetch(url);",
     "the network of an address": "const url = new URL(x);\nconst all = await dns.promises.lookup(url.hostname);\n"
     "for (const found of all) {\n  if (isIP(found) && isPrivateAddress(found)) throw new Error(x);\n}\nawait fetch(x);",
+    "a pattern of the host": "if (!x.match(/^https?:\\/\\/[a-z]+\\.example\\.org\\/pages\\//)) throw new Error(x);\n"
+    "await fetch(x);",
     "the start of an address": "if (!x.startsWith('https://example.org/')) throw new Error(x);\nawait fetch(x);",
     "neither dots nor a separator": "if (x.includes('..') || x.includes('/')) throw new Error(x);\n"
     "readFileSync(path.join(ROOT, x));",
@@ -163,12 +170,17 @@ CHECKED = {
     "const fits = roots().filter((one) => file.startsWith(one + path.sep));\n"
     "if (fits.length === 0) throw new Error(x);\nawait fs.readFile(file);",
     "those that fit": "for (const one of x.filter((file) => ALLOWED.includes(file))) exec(one);",
+    "a helper that returns constants, in a callback": "const file = path.resolve(x);\n"
+    "if (!roots().some((root) => below(root, file))) throw new Error(x);\nawait fs.readFile(file);",
     "a comparison with false": "const file = path.resolve(x);\nif (inside(file) === false) throw new Error(x);\n"
     "await fs.readFile(file);",
     "a position": "if (ALLOWED.indexOf(x) === -1) throw new Error(x);\nexec(x);",
     "a position from zero": "if (ALLOWED.indexOf(x) >= 0) exec(x);",
     "cases together": "switch (x) {\n  case 'a':\n  case 'b':\n    exec(`ls ${x}`);\n}",
     "the scheme, for a path": "if (new URL(x).protocol !== 'https:') throw new Error(x);\nawait fs.readFile(x);",
+    "a folder and a name in it": "const file = path.resolve(x);\n"
+    "const real = path.join(await fs.realpath(path.dirname(file)), path.basename(file));\n"
+    "if (!inside(real)) throw new Error(x);\nawait fs.readFile(x);",
     "an unseen function": "validatePath(x);\nawait fs.readFile(x);",
 }
 USELESS = {
@@ -192,6 +204,7 @@ USELESS = {
         "let allowed = false;\nfor (const one of all()) {\n  allowed = true;\n"
         "  break;\n}\nif (!allowed) throw new Error(x);\nawait fs.readFile(x);",
     ),
+    "a pattern of any host": ("url", "if (!x.match(/^https?:\\/\\/.+\\/pages/)) throw new Error(x);\nawait fetch(x);"),
     "a loose pattern": ("shell", "if (!/.*/.test(x)) throw new Error(x);\nexec(`ls ${x}`);"),
     "a prefix without a separator": (
         "prefix",
@@ -275,6 +288,22 @@ def test_the_inputs_of_every_handler(
     )
     (flow,) = flows_in(tmp_path, SERVER + IMPORTS + low + text)
     assert (flow.parameters[0], flow.tools, flow.others) == expected
+
+
+def test_a_function_that_registers_passes_its_parameters_on(tmp_path: Path) -> None:
+    text = """
+function add(name, shape, run) {
+  server.registerTool(name, { description: "Acts.", inputSchema: shape }, async (given) => {
+    const result = await run(given);
+    return { content: [{ type: "text", text: result }] };
+  });
+}
+add("safe", { word: z.string() }, async ({ word }) => word);
+add("save", { file: z.string() }, async ({ file }) => fs.writeFile(file, ""));
+for (const one of [{ name: "drop", run: (given) => fs.rm(given.file) }]) add(one.name, { file: z.string() }, one.run);
+"""
+    (flow,) = flows_in(tmp_path, SERVER + IMPORTS + text)
+    assert (flow.call, flow.tools, len(flow.further)) == ("fs.promises.writeFile", ("save", "drop"), 1)
 
 
 def test_a_declared_check_of_a_tool_names_what_is_safe(tmp_path: Path) -> None:

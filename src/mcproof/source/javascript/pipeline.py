@@ -96,7 +96,8 @@ def flows_of(source_map: SourceMap) -> SourceFlows:
     with _room():
         project = source_map.project
         source = project if isinstance(project, _Source) else _Source(source_map.target, source_map.overrides)
-        return collect_flows(source.run.modules.loaded, source_map.document.get("tools") or [])
+        items = [item for server in source.host.servers for item in server.items]
+        return collect_flows(source.run.modules.loaded, items, source_map.document.get("tools") or [])
 
 
 @contextmanager

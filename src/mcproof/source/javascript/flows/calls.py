@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import EVAL, PREFIX, PROGRAM, SHELL, SQL, URL
+from mcproof.core.observations.source import EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
 from mcproof.source.flow_marks import (
     ANY_USE,
     DOTS,
@@ -25,13 +26,16 @@ from mcproof.source.javascript.syntax import callee_of, children_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from mcproof.source.flow_marks import Guard
     from mcproof.source.javascript.flows.values import FunctionRef
     from mcproof.source.javascript.flows.walk import Walk
 
 
 _MOST_OPTIONS = 60
 """How many functions of a table are called where the key is not known."""
+
+
+_HOST = re.compile(r"\^https?\??:(?:\\?/){2}(.+?)\\?/")
+"""The host in a regular expression that an address starts with."""
 
 
 class JsCall(NamedTuple):
@@ -182,9 +186,6 @@ def _note_script(walk: Walk, words: list[Flow], call: JsCall) -> None:
             walk.use(EVAL, script, call.node, call.name)
 
 
-_NO_GUARDS: frozenset[Guard] = frozenset()
-
-
 def _tested_by_method(walk: Walk, method: str, call: JsCall) -> Flow | None:
     """The result of a method that tests something, with what it proves; None for other methods."""
     receiver, first = call.receiver or NOTHING, call.argument(0)
@@ -200,8 +201,12 @@ def _tested_by_method(walk: Walk, method: str, call: JsCall) -> Flow | None:
     if method in ("test", "match", "exec") and (receiver.name == "RegExp" or first.name == "RegExp"):
         pattern, value = (receiver, first) if receiver.name == "RegExp" else (first, receiver)
         body, _, flags = (pattern.text or "")[1:].rpartition("/")
-        is_strict = "m" not in flags and is_strict_pattern(body)
-        return proving(proven(value, ANY_USE)) if is_strict else NOTHING
+        if "m" in flags:
+            return NOTHING
+        if is_strict_pattern(body):
+            return proving(proven(value, ANY_USE))
+        host = _HOST.match(body)
+        return proving(proven(value, URL)) if host and is_strict_pattern(f"^{host[1]}$") else NOTHING
     if call.name in ("path.isAbsolute", "isAbsolute"):
         return proving((), proven(first, NOT_ABSOLUTE))
     if call.name in ("Number.isInteger", "Number.isFinite", "Number.isSafeInteger"):
@@ -288,13 +293,16 @@ def _joined_path(call: JsCall) -> Flow:
     """`path.join(a, b)` and `path.resolve(a, b)`: an absolute part replaces those before it in `resolve`."""
     is_resolved = call.name.endswith("resolve")
     single = len(call.given) == 1
+    first, *others = [part.all_marks() for part in call.given] or [{}]
+    # `path.join(path.dirname(x), path.basename(x))` is `x` again
+    again = {label for label in first if all(label in marks and PATH in marks[label].clean for marks in others)}
     parts = []
     for index, part in enumerate(call.given):
         marks = part.all_marks()
         if not single:
             is_head = index == 0 or is_resolved
             marks = {
-                label: mark._replace(whole=False, joined=True, head=mark.head and is_head)
+                label: mark._replace(whole=False, joined=mark.joined or label not in again, head=mark.head and is_head)
                 for label, mark in marks.items()
             }
         parts.append(replaced(marks, resolved=True) if is_resolved else marks)

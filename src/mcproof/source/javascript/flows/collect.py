@@ -28,13 +28,15 @@ from mcproof.source.javascript.flows import tables
 from mcproof.source.javascript.flows.expressions import evaluate
 from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef
 from mcproof.source.javascript.flows.walk import Declarations, Use, Walk, WalkLimitError, parameters_of
+from mcproof.source.javascript.interp.functions import JsFunction
 from mcproof.source.javascript.syntax import children_of, string_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
+    from mcproof.source.javascript.frameworks.servers import RegisteredItem
     from mcproof.source.javascript.interp.modules import Module
 
 MOST_FLOWS = 500
@@ -61,9 +63,24 @@ class Entry(NamedTuple):
     """The arguments that a declared check of the tool names."""
 
 
-def entries_of(modules: list[Module], declarations: Declarations) -> Iterator[Entry]:
-    """Every function that handles a request."""
+def entries_of(modules: list[Module], items: Iterable[RegisteredItem], declarations: Declarations) -> Iterator[Entry]:
+    """Every function that handles a request: those that the interpreter met, then those that the text shows."""
     seen: set[int] = set()
+    enclosed: set[tuple[int, int]] = set()
+    for item in items:
+        function, name = item.handler, item.given.get("name")
+        if not isinstance(function, JsFunction) or (id(function.code), id(function.scope)) in enclosed:
+            continue
+        enclosed.add((id(function.code), id(function.scope)))
+        inputs: tuple[str, ...] = ("arguments", "")
+        if item.kind in ("resources", "templates"):
+            inputs = ("uri", "variables", "")
+        elif "inputSchema" not in item.given and "argsSchema" not in item.given:
+            inputs = ()
+        seen.add(function.code.node.id)
+        ref = FunctionRef(function.code.module, function.code.node, {}, function.scope)
+        kind = "resources" if item.kind == "templates" else item.kind
+        yield Entry(kind, name if isinstance(name, str) else "?", ref, inputs)
     for module in modules:
         waiting = [module.source.root]
         while waiting:
@@ -150,12 +167,14 @@ def _function_at(module: Module, node: Node, declarations: Declarations) -> Func
     return flow.function
 
 
-def collect_flows(modules: list[Module], tools: list[Mapping[str, Any]]) -> SourceFlows:
+def collect_flows(
+    modules: list[Module], items: Iterable[RegisteredItem], tools: list[Mapping[str, Any]]
+) -> SourceFlows:
     """The flows from what clients send."""
     declarations = Declarations(modules, MOST_STEPS_IN_ALL)
     uses_at: dict[tuple[str, int], tuple[Use, dict[str, None], dict[str, None], dict[str, None]]] = {}
     incomplete = []
-    for entry in entries_of(modules, declarations):
+    for entry in entries_of(modules, items, declarations):
         own = [tool for tool in tools if tool.get("name") == entry.name] or tools
         uses, is_complete = _uses(entry, declarations, plain_arguments(own) | entry.checked)
         if not is_complete:

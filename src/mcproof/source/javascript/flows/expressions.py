@@ -220,7 +220,7 @@ def _array(walk: Walk, node: Node) -> Flow:
 
 
 def _function(walk: Walk, node: Node) -> Flow:
-    return Flow(function=FunctionRef(walk.module, node, {**walk.ref.names, **walk.names}))
+    return Flow(function=FunctionRef(walk.module, node, {**walk.ref.names, **walk.names}, walk.ref.scope))
 
 
 def _assignment(walk: Walk, node: Node) -> Flow:

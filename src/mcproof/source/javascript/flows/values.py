@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH
@@ -27,6 +27,8 @@ class FunctionRef(NamedTuple):
     module: Module
     node: Node
     names: dict[str, Flow]
+    scope: Any = None
+    """The scope of the interpreter in which it was made, if it was met there."""
 
 
 class Flow:
@@ -86,9 +88,13 @@ def proving(when_true: Iterable[Guard] = (), when_false: Iterable[Guard] = (), n
     return flow
 
 
+_CONSTANTS = frozenset(("", "true", "false", "null", "undefined"))
+"""The names of constants, and that of a value without one."""
+
+
 def truth(value: Flow) -> bool | None:
     """Whether a constant is true; None if it is unknown."""
-    if value.name in ("true", "false", "null", "undefined"):
+    if value.name and value.name in _CONSTANTS:
         return value.name == "true"
     return bool(value.text) if value.text is not None and not value.marks else None
 
@@ -100,12 +106,13 @@ def either(one: Flow, other: Flow) -> Flow:
     if one is NOTHING:
         return other
     fields = {**(one.fields or {}), **(other.fields or {})} or None
+    names = [name for name in (one.name, other.name) if one.name == other.name or name not in _CONSTANTS]
     for key in (one.fields or {}).keys() & (other.fields or {}).keys():
         fields[key] = either((one.fields or {})[key], (other.fields or {})[key])  # type: ignore[index]
     joined = Flow(
         merged((one.marks, other.marks)),
         text=one.text if one.text == other.text else None,
-        name=one.name or other.name,
+        name=names[0] if names else "",
         function=one.function or other.function,
         fields=fields,
         elements=one.elements if one.elements is not None else other.elements,

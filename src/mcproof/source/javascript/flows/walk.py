@@ -175,17 +175,25 @@ class Walk:
             if block.type in ("program", "statement_block"):
                 declared = self.declarations.in_block(self.module, block).get(name)
                 if declared is not None:
-                    return self.declared(declared)
+                    enclosed = self._enclosed(name) if block.type != "program" else NOTHING
+                    return enclosed if enclosed.function is not None else self.declared(declared)
                 if block.type == "program":
                     break
             elif block.type in FUNCTION_NODES and name in self.declarations.parameters(self.module, block):
-                return NOTHING
+                return self._enclosed(name)
             block = block.parent
         value = self.module.scope.variables.get(name) if name != "require" else None
         if value is None:
             return Flow(name=name)
         flow = from_value(value)
         return self._imported(name) if flow is NOTHING else flow
+
+    def _enclosed(self, name: str) -> Flow:
+        """The value of a name of the function around this one, as the interpreter met it when it made this one."""
+        scope = self.ref.scope
+        while scope is not None and name not in scope.variables:
+            scope = scope.parent
+        return from_value(scope.variables[name]) if scope is not None else NOTHING
 
     def _imported(self, name: str) -> Flow:
         """The value of a constant of another module, such as `promisify(exec)`: what it is made of, as in this one."""
@@ -376,7 +384,7 @@ def from_value(value: Any) -> Flow:
     """A value of the interpreter."""
     value = resolved(value)
     if isinstance(value, JsFunction):
-        return Flow(function=FunctionRef(value.code.module, value.code.node, {}))
+        return Flow(function=FunctionRef(value.code.module, value.code.node, {}, value.scope))
     if isinstance(value, Library):
         parts = [part.strip("/") for part in value.path if part != "default"]
         return Flow(name=".".join([value.package.removeprefix("node:"), *parts]))

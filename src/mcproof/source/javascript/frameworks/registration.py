@@ -397,7 +397,11 @@ def call_server(host: McpHost, server: ServerValue, name: str, given: list[Value
     """Call a method of a server."""
     method = OWN_METHODS.get(server.framework, {}).get(name) or SERVER_METHODS.get(name)
     if method is not None and (given or name == "withContext"):
-        return method(host, server, given, place)
+        before = len(server.items)
+        result = method(host, server, given, place)
+        for item in server.items[before:] if given else ():
+            item.handler = default_of(given[-1])
+        return result
     return (
         JsPromise(UNDEFINED)
         if name in ("connect", "close", "start", "stop")

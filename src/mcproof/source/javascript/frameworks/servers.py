@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class RegisteredItem:
     """A tool, a resource, a template or a prompt."""
 
-    __slots__ = ("doubts", "given", "is_conditional", "kind", "place", "places", "server")
+    __slots__ = ("doubts", "given", "handler", "is_conditional", "kind", "place", "places", "server")
 
     def __init__(
         self,
@@ -38,6 +38,8 @@ class RegisteredItem:
         self.place = place
         self.places = places or {}
         """Where its parts are written."""
+        self.handler: Value = None
+        """The function that handles its requests."""
         self.doubts = doubts
         self.is_conditional = False
 
