@@ -69,6 +69,26 @@ def test_a_constant_that_one_tool_uses_is_edited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("other", "is_edited"),
+    [
+        ("", True),
+        ('import { SCHEMA } from "./schemas.js";\nvalidate(SCHEMA);\n', False),
+        ('import * as all from "./schemas.js";\nvalidate(all.SCHEMA);\n', False),
+        ('import { SCHEMA as same } from "./schemas.js";\nvalidate(same);\n', False),
+    ],
+)
+def test_an_exported_constant_that_one_tool_uses_is_edited(other: str, is_edited: bool, tmp_path: Path) -> None:
+    text = 'export const SCHEMA = { type: "object", properties: { a: { type: "string" } } };\n'
+    (tmp_path / "schemas.ts").write_text(text)
+    (tmp_path / "other.ts").write_text(other)
+    head = 'import { SCHEMA } from "./schemas.js";\nimport "./other.js";\n'
+    (tmp_path / "index.ts").write_text(head + handler(MOOR))
+    (tmp_path / "package.json").write_text(json.dumps({"name": "harbour", "type": "module", "bin": "index.ts"}))
+    run("schema-lint", ".", "--fix", "--write", cwd=tmp_path)
+    assert ("additionalProperties: false" in (tmp_path / "schemas.ts").read_text()) is is_edited
+
+
+@pytest.mark.parametrize(
     "text",
     [
         'const SCHEMA = { type: "object", properties: { a: { type: "string" } } };\n'

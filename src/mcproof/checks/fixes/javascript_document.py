@@ -9,14 +9,18 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mcproof.checks.fixes.python_document import UncertainError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.json_document import Edit, splice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
+
+    Others = Callable[[str], Iterable["JavaScriptText"]]
 
 NARROWEST, WIDEST = 80, 120
 """A list is expanded to several lines beyond the width of the file's longest line, limited to this range."""
@@ -29,6 +33,10 @@ _WRAPPERS = frozenset(("as_expression", "satisfies_expression", "parenthesized_e
 """What may stand between a literal and the call or the object that describes a tool."""
 _PASSING = ("fromJsonSchema", "jsonSchema")
 """Functions that return the schema that they get."""
+
+
+def _is_import(node: Node | None) -> TypeGuard[Node]:
+    return node is not None and node.type == "import_specifier"
 
 
 class JavaScriptText:
@@ -78,8 +86,11 @@ class JavaScriptText:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def require_owner(self, node: Node, tool: str, trail: int = LONGEST_TRAIL) -> None:
-        """Raise an UncertainError unless the value of this node is used only for the tool with this name."""
+    def require_owner(self, node: Node, tool: str, others: Others | None, trail: int = LONGEST_TRAIL) -> None:
+        """Raise an UncertainError unless the value of this node is used only for the tool with this name.
+
+        `others` gives the other files of the project that have a name in them; None if not all are known.
+        """
         # Upwards until something names the tool. A value that two tools share must not be edited for one of them.
         while (parent := node.parent) is not None and trail:
             if parent.type == "object":
@@ -98,12 +109,20 @@ class JavaScriptText:
             elif parent.type == "variable_declarator":
                 name, declaration = parent.child_by_field_name("name"), parent.parent
                 above = declaration.parent if declaration is not None else None
-                if name is None or name.type != "identifier" or above is None or above.type == "export_statement":
+                is_exported = above is not None and above.type == "export_statement"
+                if name is None or name.type != "identifier" or above is None or (is_exported and others is None):
                     break
-                uses = [use for use in self._identifiers(self._of(name)) if use != name]
+                word = self._of(name)
+                uses = [(self, use) for use in self._identifiers(word) if use != name]
+                if is_exported and others is not None:
+                    uses += [(text, use) for text in others(word) if text is not self for use in text._imported(word)]
                 if len(uses) != 1:
                     raise UncertainError("it is not used in exactly one place")
-                parent, trail = uses[0], trail - 1
+                text, parent = uses[0]
+                trail -= 1
+                if text is not self:
+                    text.require_owner(parent, tool, others, trail)
+                    return
             elif parent.type not in _WRAPPERS:
                 break
             node = parent
@@ -183,9 +202,14 @@ class JavaScriptText:
             indent=unit,
         )
 
-    def _identifiers(self, name: str) -> list[Node]:
+    def _imported(self, name: str) -> list[Node]:
+        """Every place in the file that may use what another file exports under a name, apart from a plain import."""
+        uses = self._identifiers(name, "property_identifier")
+        return [use for use in uses if not (_is_import(use.parent) and use.parent.child_by_field_name("alias") is None)]
+
+    def _identifiers(self, name: str, *more: str) -> list[Node]:
         """Every place in the file that reads or exports a name."""
-        kinds = ("identifier", "shorthand_property_identifier")
+        kinds = ("identifier", "shorthand_property_identifier", *more)
         identifiers, waiting = [], [self._root]
         while waiting:
             node = waiting.pop()

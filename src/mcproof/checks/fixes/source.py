@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcproof.checks.findings import Finding, TextEdit
@@ -78,6 +78,14 @@ class SourceTexts:
             unsaved = self._overrides.get(os.path.realpath(file)) if self._overrides else None
             self._bytes[file] = read_bytes(file, []) if unsaved is None else unsaved
         return self._bytes[file]
+
+    def scripts_about(self, name: str, files: Iterable[str]) -> Iterator[JavaScriptText]:
+        """Those of some files in JavaScript that contain a name."""
+        for file in files:
+            if name.encode() in (self._data(file) or b""):
+                if (text := self.script(file)) is None:
+                    raise UncertainError("a file that may use it cannot be parsed")
+                yield text
 
     def nodes_about(self, name: str) -> Iterator[tuple[str, ast.AST]]:
         """Every node of every file that contains a name."""
@@ -352,11 +360,20 @@ class _Project:
         for change in changes:
             wanted.setdefault(change.key, change.value)
         if isinstance(text, JavaScriptText):
-            text.require_owner(literal, changes[0].finding.item.name)
+            is_whole = os.path.isdir(self._source.target)
+            text.require_owner(literal, changes[0].finding.item.name, self._scripts_with if is_whole else None)
         else:
             require_owner(self._texts, file, literal, changes[0].finding.item.name)
         assert text is not None  # noqa: S101 (the literal is in it)
         return _LiteralFix(pointer, file, wanted, tuple(changes), tuple(text.edit_of(literal, wanted)))
+
+    def _scripts_with(self, name: str) -> Iterator[JavaScriptText]:
+        """The files in JavaScript that the catalog depends on and that have a name in them."""
+        from mcproof.source.pipeline import SOURCE_SUFFIXES
+
+        shown = {os.path.abspath(file): file for file in self._own}
+        scripts = (path for path in self._source.read if path.endswith(SOURCE_SUFFIXES))
+        return self._texts.scripts_about(name, sorted(shown.get(path, path) for path in scripts))
 
     def _literal(self, pointer: str, members: dict[str, Any]) -> tuple[str, Any]:
         """The literal of an object: with the same keys in the same order, and used for nothing else."""
