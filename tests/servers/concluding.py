@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ERAS = {"handshake": "2025-11-25", "stateless": "2026-07-28"}
@@ -107,6 +106,9 @@ def main(habit: str, era: str = "handshake", *options: str) -> None:
 
 
 def serve(habit: str, era: str) -> None:
+    # Here, as it takes three times as long to import as everything else, and most of these servers use pipes.
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 

@@ -8,22 +8,19 @@ FOLDER is the folder that the tools may read. A tool of the family `read` return
 from __future__ import annotations
 
 import contextlib
-import http.server
-import ipaddress
+import functools
 import json
 import os
 import re
-import socket
-import sqlite3
-import subprocess
 import sys
-import threading
 import urllib.parse
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable
+
+# What a single tool needs is imported by it: a run starts dozens of these servers.
 
 IS_HTTP = "--http" in sys.argv
 FOLDER, *WANTED = [word for word in sys.argv[1:] if word != "--http"] or [""]
@@ -192,6 +189,8 @@ def read_parent_safely(path: str) -> str:
 
 
 def shell(command: str) -> str:
+    import subprocess
+
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=5)  # noqa: S602
     return done.stdout + done.stderr
 
@@ -224,25 +223,35 @@ def calculate_evaluated(expression: str) -> str:
 
 @tool(text=TEXT)
 def count_safely(text: str) -> str:
+    import subprocess
+
     done = subprocess.run(["printf", "%s", text], capture_output=True, text=True, check=False)  # noqa: S607
     return done.stdout
 
 
 # Databases
 
-DATABASE = sqlite3.connect(":memory:", check_same_thread=False)
-DATABASE.execute("CREATE TABLE books (title TEXT)")
-DATABASE.execute("INSERT INTO books VALUES ('The Name of the Rose')")
+
+@functools.cache
+def database() -> sqlite3.Connection:
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.execute("CREATE TABLE books (title TEXT)")
+    connection.execute("INSERT INTO books VALUES ('The Name of the Rose')")
+    return connection
 
 
 @tool(title=TEXT)
 def find_formatted(title: str) -> str:
-    return str(DATABASE.execute(f"SELECT title FROM books WHERE title = '{title}'").fetchall())  # noqa: S608
+    return str(database().execute(f"SELECT title FROM books WHERE title = '{title}'").fetchall())  # noqa: S608
 
 
 @tool(title=TEXT)
 def sql_find_as_success(title: str) -> str:
     """Reports errors as results."""
+    import sqlite3
+
     try:
         return find_formatted(title)
     except sqlite3.Error as error:
@@ -252,8 +261,10 @@ def sql_find_as_success(title: str) -> str:
 @tool(column=TEXT)
 def find_sorted(column: str) -> str:
     """Formats what cannot be a parameter; a driver's name is in the error."""
+    import sqlite3
+
     try:
-        return str(DATABASE.execute(f"SELECT title FROM books ORDER BY {column} COLLATE NOCASE").fetchall())  # noqa: S608
+        return str(database().execute(f"SELECT title FROM books ORDER BY {column} COLLATE NOCASE").fetchall())  # noqa: S608
     except sqlite3.OperationalError as error:
         if "no such column" in str(error):
             return "[]"
@@ -262,13 +273,13 @@ def find_sorted(column: str) -> str:
 
 @tool(title=TEXT)
 def find_safely(title: str) -> str:
-    return str(DATABASE.execute("SELECT title FROM books WHERE title = ?", [title]).fetchall())
+    return str(database().execute("SELECT title FROM books WHERE title = ?", [title]).fetchall())
 
 
 @tool(sql=TEXT)
 def query_safely(sql: str) -> str:
     """SQL on purpose."""
-    return str(DATABASE.execute(sql).fetchall())
+    return str(database().execute(sql).fetchall())
 
 
 @tool(text=TEXT)
@@ -295,6 +306,8 @@ def render_safely(text: str) -> str:
 
 
 def fetch(url: str) -> str:
+    import urllib.request
+
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(url, timeout=2) as response:
         return str(response.read(1_000).decode(errors="replace"))
@@ -323,6 +336,9 @@ def fetch_safely(url: str) -> str:
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.port:
         raise ValueError("not allowed")
+    import ipaddress
+    import socket
+
     addresses = {each[4][0] for each in socket.getaddrinfo(parts.hostname, parts.port)}
     if not all(ipaddress.ip_address(address).is_global for address in addresses):
         raise ValueError("not allowed")
@@ -401,31 +417,33 @@ def answered(message: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": -32602, "message": "unknown"}}
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Responds to each message with JSON."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        is_request = "id" in message and "method" in message
-        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **answered(message)}) if is_request else ""
-        self.send_response(200 if is_request else 202)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def do_GET(self) -> None:
-        self.send_error(405)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def serve() -> None:
     """Serve HTTP, print the port, and end with the standard input."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    import threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        """Responds to each message with JSON."""
+
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            is_request = "id" in message and "method" in message
+            body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **answered(message)}) if is_request else ""
+            self.send_response(200 if is_request else 202)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def do_GET(self) -> None:
+            self.send_error(405)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()
