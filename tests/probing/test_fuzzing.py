@@ -64,7 +64,7 @@ def test_the_number_of_processes_does_not_change_the_report(
             "--seed",
             "7",
             "--cases",
-            "150",
+            "50",
             "--processes",
             number,
             *words,
