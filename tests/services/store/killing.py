@@ -41,7 +41,7 @@ def kill_round(word: str, *, writers: int, times: int, seed: int) -> tuple[int, 
     failed = [each.args for each in started if each is not victim and each.returncode != 0]
     assert not failed, failed
     database = open_database(word)
-    assert list(problems_of(database)) == []
+    assert not (problems := list(problems_of(database))), problems[:3]
     with database.reading() as connection:
         there = set(connection.execute(select(RUNS.c.uid)).scalars())
     database.close()
