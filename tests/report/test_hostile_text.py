@@ -16,8 +16,7 @@ from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import all_rules
 from mcproof.core.console import Style
 from mcproof.core.errors import Untested
-from mcproof.core.observations.probes import ALL_OUTCOMES
-from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, Verdict
+from mcproof.probing.outcomes import FAILURE_OUTCOMES, Cell, Failure, Fuzzing, ProbeResult, Verdict
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.grids import MEANINGS
 from mcproof.runs.judging import Plan, check_catalog
@@ -152,7 +151,7 @@ cells = st.builds(
     st.sampled_from(((), ("SCH-002",), ("SCH-002", "SCH-004"))),
 )  # fmt: skip
 failures = st.builds(
-    Failure, names, st.none() | names, st.sampled_from(ALL_OUTCOMES[1:]),
+    Failure, names, st.none() | names, st.sampled_from(FAILURE_OUTCOMES),
     st.dictionaries(hostile, hostile | st.integers() | st.none(), max_size=2), hostile, hostile, st.integers(1, 3),
 )  # fmt: skip
 fuzzings = st.builds(
