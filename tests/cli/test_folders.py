@@ -280,6 +280,26 @@ def test_a_folder_of_typescript_has_nothing_to_check(tmp_path: Path, has_package
     assert f"`mcproof lint -- node {'dist' if has_package else 'build'}/index.js`" in said
 
 
+@pytest.mark.parametrize("command", ["lint", "grade", "compat", "scan"])
+@pytest.mark.parametrize("suffix", ["ts", "js"])
+def test_a_folder_below_a_project_whose_tools_are_read_is_not_left_out(
+    tmp_path: Path, command: str, suffix: str
+) -> None:
+    write(tmp_path / "package.json", PACKAGE)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / f"a.{suffix}").write_text(
+        'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"\n'
+    )
+    (tmp_path / "src" / f"index.{suffix}").write_text(
+        'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";\n'
+        'const server = new McpServer({ name: "notes", version: "1.0.0" });\n'
+        'server.registerTool("count_notes", { description: "Counts the notes." }, async () => ({ content: [] }));\n'
+    )
+    done = run(command, "src", "--format", "json", cwd=tmp_path)
+    assert "notices" not in document_of(done, command)
+    assert "start the server instead" not in done.stderr
+
+
 def test_a_client_configuration_is_named_and_nothing_is_started(tmp_path: Path) -> None:
     put(tmp_path, server=GOOD.format(name="books"))
     marker = tmp_path / "started"

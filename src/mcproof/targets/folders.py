@@ -209,7 +209,8 @@ def _unread(files: list[str], packages: list[str], command: str, read: list[Cata
         package = package_in(os.path.dirname(file))
         if package is not None and package.is_server:
             servers.append((os.path.dirname(file) or os.curdir, package.start))
-    if not packages:
+    # Without a package, scripts do not show where one server ends: what was read may use all of them.
+    if not packages and not any(file.endswith(SUFFIXES) for file in sources):
         scripts = [file for file in files if file.endswith(SUFFIXES)][:_MOST_SCRIPTS]
         servers += [(file, start_of(file)) for file in scripts if _SDK in start_of_file(file, _START)][:1]
     for where, start in servers:
