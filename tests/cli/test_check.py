@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,30 @@ def test_the_source_of_a_started_script_is_read_too(here: Path, command: str) ->
         assert done.returncode == 1
         places = [edit["place"] for edit in document["next"]]
         assert any(place.startswith(f"{script}:") for place in places)
+
+
+_LISTS = """\
+const { Server } = require("@modelcontextprotocol/sdk/server/index.js");
+const { ListToolsRequestSchema } = require("@modelcontextprotocol/sdk/types.js");
+const server = new Server({ name: "small", version: "1.0.0" }, {});
+server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [
+  { name: "look_up", description: "Looks up one word in the dictionary.", inputSchema: {
+    type: "object", properties: { word: { type: "string" } }, required: ["word"] } },
+] }));
+"""
+
+
+@pytest.mark.parametrize("has_source", [True, False])
+def test_the_snippet_of_a_started_server_has_the_form_of_its_source(here: Path, has_source: bool) -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+    look_up = {"name": "look_up", "description": "Looks up one word in the dictionary.", "inputSchema": schema}
+    (here / "node").write_text(f"#!/bin/sh\nexec {shlex.join(small_server([look_up])[1:])}\n", encoding="utf-8")
+    (here / "node").chmod(0o755)
+    (here / "index.js").write_text(_LISTS if has_source else "require('other')\n", encoding="utf-8")
+    document = document_of(run("check", "--static", "--format", "json", "--", "./node", "index.js"), "check")
+    edit = next(edit for edit in document["next"] if "prop-no-description" in edit["rules"])
+    literal = '"word": {"type": "string", "description": "…"}'
+    assert edit["snippet"] == (literal if has_source else f'word: z.string().describe("…")\nor: {literal}')
 
 
 def test_source_that_cannot_be_read_is_not_observed() -> None:

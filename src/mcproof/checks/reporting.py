@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     from mcproof.checks.fixes import FileEdit
     from mcproof.checks.ignores import Suppression
     from mcproof.checks.rule import Rule
-    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.core.text.json_document import JsonText
+
+
+def written_item(item: Item, source: Catalog) -> Item | None:
+    """The item of a source that a live server sends as `item`; None if the source shows none."""
+    items: list[Item] = [*source.tools, *source.prompts, *source.resources, *source.templates]
+    return next((written for written in items if written.subject == item.subject), None)
 
 
 _NO_REFERENCES = 2

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mcproof.checks.reporting import locate, locate_findings, number_twins
+from mcproof.checks.reporting import locate, locate_findings, number_twins, written_item
 from mcproof.checks.rule import VERDICTS, GradeTraits, Thresholds
 from mcproof.checks.scores.grade import LETTERS, POINTS, letter_of
 from mcproof.checks.scores.trust import verdict_without
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.trust import Trust
-    from mcproof.core.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog
 
 MOST_EDITS = 5
 _LONGEST_SNIPPET = 3
@@ -209,7 +209,7 @@ def _error_gains(findings: list[Finding], *, is_all: bool) -> Iterator[_Gain]:
 
 def _edit(catalog: Catalog, draft: _Draft, what: str, gain: _Gain, source: Catalog | None) -> Edit:
     first = draft.findings[0]
-    snippet = _snippet(catalog, draft.findings)
+    snippet = _snippet(catalog, draft.findings, source)
     return Edit(what, gain.words, _place(catalog, first, source), snippet, draft.rules)
 
 
@@ -258,9 +258,8 @@ def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
                 item, pointer = tool, near.removeprefix(tool.pointer)
     if location.line is None and source is not None and item.kind != "server":
         # The finding is about what the server sends; its author wants the line that sends it.
-        items: list[Item] = [*source.tools, *source.prompts, *source.resources, *source.templates]
-        twin = next((written for written in items if written.subject == item.subject), None)
-        location = location if twin is None else locate(source, twin.pointer + pointer)
+        written = written_item(item, source)
+        location = location if written is None else locate(source, written.pointer + pointer)
     subject = "" if item.kind == "server" else f"{item.kind} `{item.label}`"
     if finding.parameter is not None and item.kind == "tool":
         subject += f", parameter `{finding.parameter}`"
@@ -268,13 +267,17 @@ def _place(catalog: Catalog, finding: Finding, source: Catalog | None) -> str:
     return ", ".join(filter(None, (where, subject))) or "the server as a whole"
 
 
-def _snippet(catalog: Catalog, findings: list[Finding]) -> str:
+def _snippet(catalog: Catalog, findings: list[Finding], source: Catalog | None) -> str:
     """What to write in the code, or in a snapshot; empty if that depends on what the author wants."""
     if catalog.source is not None or catalog.connection is not None:
         from mcproof.checks.fixes.snippets import code_help
 
-        helped = code_help(catalog, findings)
+        helped = code_help(catalog, findings, source)
         lines = helped[0].code.splitlines() if helped else []
+        # Which of the forms the code has is unknown: those of one line have room beside the first.
+        others = [other.code for other in helped[1:] if other.rule == helped[0].rule and "\n" not in other.code]
+        if len(lines) == 1 and others:
+            return f"{lines[0]}\nor: {others[0]}"
         more = ["…"] if len(lines) > _LONGEST_SNIPPET else []
         return "\n".join([*lines[:_LONGEST_SNIPPET], *more])
     fix = next((finding.fix for finding in findings if finding.fix is not None), None)

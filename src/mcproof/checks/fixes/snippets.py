@@ -34,13 +34,14 @@ from mcproof.checks.fixes.snippet_tables import (
     with_likely_type,
     zod_type,
 )
+from mcproof.checks.reporting import written_item
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import record
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
-    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog, Item
 
 
 _MOST_TRIED = 20
@@ -72,8 +73,11 @@ class CodeHelp(NamedTuple):
     """What to write."""
 
 
-def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
-    """Return the snippets for the findings of a server in code: for each rule, about its first suitable finding."""
+def code_help(catalog: Catalog, findings: Iterable[Finding], source: Catalog | None = None) -> list[CodeHelp]:
+    """Return the snippets for the findings of a server in code: for each rule, about its first suitable finding.
+
+    `source` is what the source of a live server shows: it knows the framework of each item.
+    """
     tried: dict[tuple[str, bool], list[Finding]] = {}
     for finding in findings:
         tried_findings = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
@@ -96,7 +100,7 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
             result[rule] = [caused]
             continue
         for finding in tried_findings if templates else ():
-            if snippets := _fill_all(catalog, finding, templates, recognised):
+            if snippets := _fill_all(catalog, finding, templates, _written_with(finding.item, source) or recognised):
                 place = id(finding.item), finding.pointer
                 if rule not in _TYPED or place not in described:
                     result.setdefault(rule, []).extend(snippets)
@@ -104,6 +108,12 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
                     described.add(place)
                 break
     return [snippet for snippets in result.values() for snippet in snippets]
+
+
+def _written_with(item: Item, source: Catalog | None) -> tuple[str, ...]:
+    """Return the frameworks that the source of a live server shows for an item; empty if it shows none."""
+    written = None if source is None else written_item(item, source)
+    return () if source is None or written is None else frameworks_of(source, written)
 
 
 def _caused_by(framework: str, findings: list[Finding]) -> CodeHelp | None:
