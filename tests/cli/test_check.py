@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -423,3 +424,39 @@ def test_no_heading_of_a_page_is_empty(here: Path, file: str) -> None:
     assert all(inner > outer for outer, inner in next_to), next_to
     run("check", "--static", "--output", "b.html", *GOOD)
     assert ">Promises</h2>" not in (here / "b.html").read_text("utf-8")
+
+
+INJECTED = """
+    import subprocess
+
+    from mcp.server.fastmcp import FastMCP
+
+    mcp = FastMCP("demo")
+
+    @mcp.tool()
+    def ping(host: str) -> str:
+        '''Ping a host, and return what `ping` prints.'''
+        return subprocess.run("ping " + host, shell=True, capture_output=True, text=True).stdout
+"""
+
+
+def test_a_check_names_the_command_that_shows_its_findings(here: Path) -> None:
+    (here / "server.py").write_text(dedent(INJECTED), encoding="utf-8")
+    more = run("check", "server.py", env=WIDE).stdout.partition("\nMore: ")[2]
+    assert more.startswith("`mcproof scan server.py` and lint for all findings; grade or compat in its place;")
+    assert "[TRU-301]" in run("scan", "server.py").stdout
+    more = run("check", "faulty.json", env=WIDE).stdout.partition("\nMore: ")[2]
+    assert more.startswith("`mcproof lint faulty.json` and scan for all findings; grade or compat in its place;")
+    more = run("check", "clean.json", env=WIDE).stdout.partition("\nMore: ")[2]
+    assert more.startswith("`mcproof lint clean.json` for all findings; grade, compat or scan in its place;")
+
+
+@pytest.mark.parametrize("target", [".", "server.py"])
+def test_a_lint_of_source_says_that_it_looks_for_no_injections(here: Path, target: str) -> None:
+    source, words = here / "source", ("lint", target, "--baseline", "accepted.json")
+    source.mkdir()
+    (source / "server.py").write_text(dedent(INJECTED), encoding="utf-8")
+    run(*words, "--update-baseline", cwd=source)
+    last = run(*words, cwd=source).stdout.splitlines()[-1]
+    assert last == "✓ passed: no findings (gate: errors); injections: `scan` looks for them"
+    assert "injections" not in run("lint", "clean.json").stdout

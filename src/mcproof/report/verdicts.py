@@ -14,7 +14,7 @@ from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.report.phrases import CHANGE_WORDS, TONES, gate_sentence
-from mcproof.runs.results import BROKEN, CALLING, Conclusion
+from mcproof.runs.results import BROKEN, CALLING, INJECTIONS, Conclusion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +83,10 @@ def closing_verdict(run: RunResult) -> GateVerdict:
     if verdict.outcome == FAILED and verdict.word != FAILED and len(run.targets) == 1:
         return verdict._replace(word=FAILED, reason=str(verdict))
     worst = [result.trust for result in run.targets if run.kind == "scan" and result.trust is not None]
+    if run.command == "lint" and not verdict.is_bad:
+        # Nobody must take this pass for one of the code of the tools.
+        unsought = {part for result in run.targets for part in result.untested if part.what == INJECTIONS}
+        return verdict._replace(reason="; ".join([verdict.reason, *(f"{part.what}: {part.why}" for part in unsought)]))
     if not worst or ": " in verdict.word:
         return verdict
     # Of several servers the worst decides, since an agent connects to all of them.

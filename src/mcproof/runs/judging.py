@@ -16,7 +16,7 @@ from mcproof.core.errors import Untested
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.connection import ObservedConnection
 from mcproof.core.observations.probes import ItemProbes
-from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
+from mcproof.runs.results import INJECTIONS, Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -186,7 +186,7 @@ def check_catalog(
         ),
         gates=_gates(plan, grade, tokens, is_withheld=unknown is not None and unknown.best is not None),
         fail_on=plan.fail_on,
-        untested=[*plan.left_out, *_unobserved(needs, unjudged, observed)],
+        untested=[*plan.left_out, *_unobserved(needs, unjudged, observed), *_unsought(catalog, payload)],
         seconds=perf_counter() - start,
         payload=payload if summarize is None else summarize(checked, unjudged),
         code_help=_code_help(catalog, active),
@@ -295,6 +295,12 @@ def _unobserved(needs: _Needs, unjudged: Mapping[str, Unjudged], observed: Obser
         if rule not in needs.neighbours:  # a run with one server has no neighbours, which is nothing to report
             by_reason.setdefault(reason.why, []).append(rule)
     return unobserved + [Untested.of(rules, why) for why, rules in by_reason.items()]
+
+
+def _unsought(catalog: Catalog, payload: Payload) -> list[Untested]:
+    """What a lint of source does not look for, although it reads the code."""
+    is_lint = payload.kind == "lint" and catalog.source is not None
+    return [Untested(INJECTIONS, "`scan` looks for them")] if is_lint else []
 
 
 class _Needs(NamedTuple):

@@ -306,6 +306,8 @@ class Judged(NamedTuple):
         return 2 * self.done >= self.of and self.is_anything
 
 
+INJECTIONS = "injections"
+"""What `lint` does not look for, although it reads source."""
 IN_PART = ", in part"
 """Ends the name of something that was tested, but not in full."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import LEVELS
 from mcproof.core.console import cut, few, plural
 from mcproof.probing.outcomes import promises
 from mcproof.probing.permission import HOW_TO_ALLOW
@@ -137,12 +138,28 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
 
 def _commands(result: TargetResult) -> str:
     words = target_words(result)
-    others = (
-        "grade, compat, scan, prove or fuzz --security" if result.connection is not None else "grade, compat or scan"
+    # The findings of a check come from several commands; that of the worst is first.
+    shown_by = {"trust": "scan", **({} if result.proof is None else {"wire": "prove"})}
+    ranked = sorted(
+        (LEVELS.index(finding.level), shown_by.get(finding.rule.ruleset, "lint")) for finding in result.findings
     )
+    shown = list(dict.fromkeys(command for _, command in ranked)) or ["lint"]
+    parts = [
+        "lint",
+        "grade",
+        "compat",
+        "scan",
+        *(["prove", "fuzz --security"] if result.connection is not None else []),
+    ]
     if len(words) > _LONGEST_TARGET:
         words = "…"
-    return f"`mcproof lint {words}` for all findings; {others} in its place; `--output report.html`"
+    commands = _enumerated([f"`mcproof {shown[0]} {words}`", *shown[1:]], "and")
+    others = _enumerated([part for part in parts if part not in shown], "or")
+    return f"{commands} for all findings; {others} in its place; `--output report.html`"
+
+
+def _enumerated(words: list[str], conjunction: str) -> str:
+    return f" {conjunction} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _details(result: TargetResult, payload: CheckPayload) -> Iterator[Block]:
