@@ -64,7 +64,7 @@ def one_for_each_fact(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
     """
     groups: dict[Any, list[SourceFlow]] = {}
     for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
-        groups.setdefault((flow.kind, flow.parameters[0], flow.is_used), []).append(flow)
+        groups.setdefault((flow.kind, flow.parameters[0], flow.is_used, flow.switch), []).append(flow)
     first_flows = []
     for group in groups.values():
         first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])

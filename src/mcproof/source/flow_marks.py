@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import PATH, FlowStep
+from mcproof.core.observations.source import (
+    ARGUMENT,
+    ATTRIBUTE,
+    COMMAND,
+    EVAL,
+    PATH,
+    PROGRAM,
+    SHELL,
+    SQL,
+    URL,
+    FlowStep,
+)
 
 Label = tuple[str, ...]
 """An input of the function that is walked, with the keys that lead to a part of it."""
@@ -29,6 +40,9 @@ BELOW = "below"
 """A check of a path that was joined with a folder: the text alone, which leads elsewhere, is not safe by it."""
 EQUALS, DIFFERS = "=", "≠"
 """The start of the kind of a check for one text, or against it; the text follows."""
+SWITCHED = "?"
+"""The start of the kind of a check that a setting switches off; the kind and the switch follow, after `HOLE`."""
+_OTHER_USES = (SHELL, PROGRAM, COMMAND, EVAL, SQL, URL, ARGUMENT, ATTRIBUTE)
 QUERY = re.compile(
     r"(?i)\b(?:select|insert|update|delete|create|drop|alter|pragma|merge|match|truncate|describe|show|with)\b\s"
 )
@@ -55,6 +69,8 @@ class LabelMark(NamedTuple):
     """Whether it is the way from a folder to a path: `os.path.relpath(path, root)`."""
     composed: Any = None
     """Where it was first embedded in other text."""
+    switch: str = ""
+    """The setting that switches the check of it off: ``unless `confined` is set``."""
 
     def after(self, step: FlowStep) -> LabelMark:
         """The mark with one more step."""
@@ -74,6 +90,7 @@ class LabelMark(NamedTuple):
             (self.trail + inner.trail)[:MOST_STEPS_OF_TRAIL],
             self.relative or inner.relative,
             self.composed or inner.composed,
+            self.switch or inner.switch,
         )
 
 
@@ -115,6 +132,7 @@ def merged(many: Iterable[Marks]) -> Marks:
                     earlier.trail or mark.trail,
                     earlier.relative and mark.relative,
                     earlier.composed or mark.composed,
+                    earlier.switch and mark.switch,
                 )
     return dangerous
 
@@ -132,8 +150,37 @@ def common_guards(one: frozenset[Guard], other: frozenset[Guard]) -> frozenset[G
     """The checks that both of two ways have; a check for every use includes one for a single use."""
     if one == other:
         return one
-    both = {guard for guard in one if guard in other or (guard[0], ANY_USE) in other}
-    return frozenset(both.union(guard for guard in other if (guard[0], ANY_USE) in one))
+    both = {guard for guard in one if _includes(other, guard)}
+    return frozenset(both.union(guard for guard in other if _includes(one, guard)))
+
+
+def _includes(guards: frozenset[Guard], guard: Guard) -> bool:
+    """Whether some checks include one; a check without a switch includes the same with one."""
+    label, kind = guard
+    return guard in guards or (label, ANY_USE) in guards or (label, _without_switch(kind)) in guards
+
+
+def _without_switch(kind: str) -> str:
+    return kind[1:].partition(HOLE)[0] if kind.startswith(SWITCHED) else kind
+
+
+def switched(guards: frozenset[Guard], switch: str) -> frozenset[Guard]:
+    """Checks that a setting switches off; without effect on those for other uses than paths, and if it is empty."""
+    if not switch:
+        return guards
+    result: set[Guard] = set()
+    for label, kind in guards:
+        if kind == ANY_USE:
+            result.update((label, other) for other in _OTHER_USES)
+        is_of_path = kind in (PATH, ANY_USE, BELOW, DOTS, NOT_ABSOLUTE)
+        result.add((label, f"{SWITCHED}{PATH if kind == ANY_USE else kind}{HOLE}{switch}" if is_of_path else kind))
+    return frozenset(result)
+
+
+def weakened(guards: frozenset[Guard], others: frozenset[Guard], switch: str) -> frozenset[Guard]:
+    """The checks of one way, if a setting may choose another way, with other checks."""
+    both = common_guards(guards, others)
+    return both | switched(guards - both, switch)
 
 
 def is_guarded(guards: frozenset[Guard], label: Label, kind: str) -> bool:
@@ -144,7 +191,27 @@ def is_guarded(guards: frozenset[Guard], label: Label, kind: str) -> bool:
 
 
 def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) -> LabelMark | None:
-    """The mark of a use that checks do not make safe, with the partial checks; None if it is safe."""
+    """The mark of a use that checks do not make safe, with the partial checks; None if it is safe.
+
+    If it is safe unless a setting switches a check off, the mark says so.
+    """
+    left = _checked(mark, guards, label, kind)
+    if left is None or kind != PATH or is_contained(left):
+        return left
+    switches = sorted(
+        own
+        for own in (*guards, *((label, kind) for kind in mark.clean))
+        if own[1].startswith(SWITCHED) and own[0] == label[: len(own[0])]
+    )
+    if switches:
+        every = guards.union((label, _without_switch(kind)) for label, kind in switches)
+        assumed = _checked(mark, every, label, kind)
+        if assumed is None or is_contained(assumed):
+            return left._replace(switch=switches[0][1].partition(HOLE)[2])
+    return left
+
+
+def _checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) -> LabelMark | None:
     if kind in mark.clean or is_guarded(guards, label, kind):
         return None
     if kind != PATH:

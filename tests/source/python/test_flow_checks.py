@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .flow_sources import kinds_in, tool
+from .flow_sources import flows_in, kinds_in, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,11 +50,9 @@ CHECKED = {
     "a helper that returns a truth value": "if not is_inside(x):\n    raise ValueError(x)\n" + READ,
     "a helper that returns an error": "if error := problem(x):\n    return error\n" + READ,
     "a helper that returns a pair": "ok, message = judged(x)\nif not ok:\n    return message\n" + READ,
-    "a helper that the configuration turns off": "check_if_restricted(Path(x), None)\n" + READ,
     "an error of a helper": "if x not in ALLOWED:\n    fail(x)\n" + READ,
     "an error of a helper in try": "try:\n    Path(x).relative_to(ROOT)\nexcept ValueError:\n    fail(x)\n" + READ,
     "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
-    "a helper that checks if a root is configured": "return below(x, os.getenv('ROOT')).read_text()",
     "a path that resolving leaves as it is": "if os.path.isabs(x):\n    raise ValueError(x)\np = ROOT / x\n"
     "if p != p.resolve():\n    raise ValueError(x)\nreturn p.read_text()",
     "each of several in a list of pairs": "for name, path in [(y, inside(y)) for y in x.split()]:\n"
@@ -161,6 +159,87 @@ USELESS = {
 @pytest.mark.parametrize("name", CHECKED)
 def test_a_check_makes_a_path_safe(name: str, tmp_path: Path) -> None:
     assert kinds_in(tmp_path, tool(CHECKED[name], before=HELPERS)) == []
+
+
+SETTINGS = """
+ROOTS = [Path(part) for part in sys.argv[1:]]
+
+def is_inside_some(path, is_on=bool(ROOTS)):
+    return not is_on or any(path.is_relative_to(root) for root in ROOTS)
+
+def is_below_roots(path, roots):
+    if not roots:
+        return True
+    return any(path.is_relative_to(root) for root in roots)
+
+class Policy:
+    def __init__(self, roots, strict=True):
+        self.roots, self.strict = roots, strict
+
+    @property
+    def confined(self):
+        return bool(self.roots)
+
+    def allows(self, path):
+        return not self.confined or any(path.is_relative_to(root) for root in self.roots)
+
+    def refuse(self, path):
+        if self.strict and not path.is_relative_to(ROOT):
+            raise PermissionError(path)
+
+POLICY = Policy(ROOTS)
+"""
+SWITCHED = {
+    "a property": (
+        "if not POLICY.allows(Path(x).resolve()):\n    raise ValueError(x)\n" + READ,
+        "unless `confined` is set",
+    ),
+    "an early return": (
+        "if not is_below_roots(Path(x).resolve(), ROOTS):\n    raise ValueError(x)\n" + READ,
+        "unless `roots` is set",
+    ),
+    "a helper that the configuration turns off": (
+        "check_if_restricted(Path(x), None)\n" + READ,
+        "unless `root` is set",
+    ),
+    "a helper that checks if a root is configured": (
+        "return below(x, os.getenv('ROOT')).read_text()",
+        "unless `folder` is set",
+    ),
+    "a condition and a check": (
+        "if ROOTS and x not in ALLOWED:\n    raise ValueError(x)\n" + READ,
+        "unless `ROOTS` is set",
+    ),
+    "a branch": ("if os.getenv('STRICT'):\n    check(x)\n" + READ, "unless `os.getenv('STRICT')` holds"),
+    "a switch that is off": (
+        "if not Policy([], strict=False).strict or is_inside(x):\n    return open(x).read()",
+        "unless `strict` is set",
+    ),
+    "what switches it off": (
+        "if sys.argv[1:]:\n    return ''\nfree = bool(sys.argv)\nif not free:\n    check(x)\n" + READ,
+        "if `free` is set",
+    ),
+}
+ON_BY_DEFAULT = {
+    "a default of a parameter": "Policy(ROOTS).refuse(Path(x).resolve())\n" + READ,
+    "a default of a variable": "if os.getenv('STRICT', '1') == '1':\n    check(x)\n" + READ,
+    "a folder by default": "return below(x, os.getenv('ROOT', '/data')).read_text()",
+    "a constant folder": "if ROOT and not is_inside(x):\n    raise ValueError(x)\n" + READ,
+    "what switches it off is off": "if not os.getenv('ANY_PATH'):\n    check(x)\n" + READ,
+    "other uses of a value": "if ROOTS and x not in ALLOWED:\n    raise ValueError(x)\nreturn subprocess.getoutput(x)",
+}
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_a_check_that_a_setting_switches_off_is_reported_with_the_setting(name: str, tmp_path: Path) -> None:
+    body, switch = SWITCHED[name]
+    (flow,) = flows_in(tmp_path, server=tool(body, before=HELPERS + SETTINGS))
+    assert (flow.kind, flow.switch) == ("path", switch)
+
+
+@pytest.mark.parametrize("name", ON_BY_DEFAULT)
+def test_a_check_that_is_on_by_default_makes_a_path_safe(name: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(ON_BY_DEFAULT[name], before=HELPERS + SETTINGS)) == []
 
 
 @pytest.mark.parametrize("name", USELESS)

@@ -236,6 +236,8 @@ class SourceFlow(NamedTuple):
     """The resources, prompts and completions from which it is reached, such as ``resource `notes://{name}` ``."""
     is_used: bool = True
     """Whether a tool reaches the call; false for a method that no tool calls, of a class that tools use."""
+    switch: str = ""
+    """The setting that switches the check off: ``unless `confined` is set``; empty if there is no check."""
 
 
 class SourceFlows(NamedTuple):

@@ -30,6 +30,7 @@ from mcproof.source.python.flows.values import (
     either,
     joined,
 )
+from mcproof.source.python.interp.containers import assumed
 from mcproof.source.python.interp.values import MISSING, UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:
@@ -266,6 +267,9 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     marks = merged(argument.all_marks() for argument in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
+        if name in tables.ENVIRONMENT:
+            default = given.argument(1, ("default",))
+            return constant(assumed(None if default is None else default.base))
         is_kept = (
             name in tables.PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
         )

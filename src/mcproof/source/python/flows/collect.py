@@ -36,8 +36,7 @@ from mcproof.source.flow_marks import DIFFERS, EQUALS, LabelMark, is_contained
 from mcproof.source.python.flows.engine import FlowEngine, FlowLimitError
 from mcproof.source.python.flows.stdout import stdout_prints
 from mcproof.source.python.flows.tables import ACCESS_TOKEN, HEADERS
-from mcproof.source.python.flows.values import NOTHING, SENT, CodePlace, FlowValue, constant
-from mcproof.source.python.flows.walk import FlowUse, described
+from mcproof.source.python.flows.values import NOTHING, SENT, CodePlace, FlowValue, constant, described
 from mcproof.source.python.interp.values import (
     Class,
     External,
@@ -52,6 +51,7 @@ from mcproof.source.python.render_json import location_of
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
+    from mcproof.source.python.flows.walk import FlowUse
     from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.servers import ServerValue
     from mcproof.source.python.interp.interpreter import Interpreter
@@ -323,8 +323,8 @@ def _place(use: FlowUse) -> CodePlace:
     return use.mark.composed if use.kind == SQL and use.mark.composed is not None else use.place
 
 
-def _directness(use: FlowUse) -> tuple[bool, bool]:
-    return use.mark.whole, use.mark.head
+def _directness(use: FlowUse) -> tuple[bool, bool, bool]:
+    return not use.mark.switch, use.mark.whole, use.mark.head
 
 
 def _flow(kind: str, reached: _Reached) -> SourceFlow:
@@ -341,6 +341,7 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
         function=place.function,
         location=located or SourceLocation(place.module.file, 1, 1, None),
         is_used=reached.is_used,
+        switch=use.mark.switch,
         steps=tuple(dict.fromkeys((reached.start, *use.mark.trail, end))),
     )
 

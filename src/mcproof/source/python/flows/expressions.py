@@ -21,6 +21,7 @@ from mcproof.source.flow_marks import (
     extended,
     guards_on,
     merged,
+    switched,
 )
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
@@ -41,10 +42,21 @@ from mcproof.source.python.flows.values import (
     CodePlace,
     FlowValue,
     constant,
+    described,
     dotted_name,
     either,
 )
-from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance, last_name
+from mcproof.source.python.interp.containers import default_of, truth
+from mcproof.source.python.interp.values import (
+    PLAIN,
+    UNKNOWN,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    last_name,
+)
 
 if TYPE_CHECKING:
     from mcproof.source.flow_marks import Guard, Label
@@ -313,9 +325,50 @@ def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
     walk.state = before
     result = reduce(either, values)
     all_hold = frozenset[Any]().union(*(test[0 if is_and else 1] for test in tests))
-    some = [test[1 if is_and else 0] for test, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
-    any_holds = reduce(common_guards, some) if some else frozenset()
+    some = []
+    switch = ""
+    for test, part in zip(tests, node.values, strict=True):
+        if any(test) or walk.has_marks(part):
+            some.append(test[1 if is_and else 0])
+        else:  # `not confined or is_inside(path)`: a setting decides whether the path is looked at
+            switch = switch or switch_of(walk, part, happens=is_and)
+    any_holds = switched(reduce(common_guards, some), switch) if some else frozenset()
     return with_tests(result, *((all_hold, any_holds) if is_and else (any_holds, all_hold)))
+
+
+def switch_of(walk: FunctionWalk, test: ast.expr, *, happens: bool) -> str:
+    """What switches off a check that happens if a condition is as given; empty if that is so by default."""
+    if _default_truth(walk, test) is happens:
+        return ""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, happens = test.operand, not happens
+    is_of_none = isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "None"
+    if is_of_none and isinstance(test, ast.Compare):  # `root is not None`
+        happens, test = happens is isinstance(test.ops[0], (ast.IsNot, ast.NotEq)), test.left
+    is_setting = isinstance(test, (ast.Name, ast.Attribute))
+    what = f"`{last_name(test)}` is set" if is_setting else f"`{described(test)}` holds"
+    return f"{'unless' if happens else 'if'} {what}"
+
+
+def _default_truth(walk: FunctionWalk, test: ast.expr) -> bool | None:
+    """Whether a condition that depends on settings holds by default; None if unknown."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _default_truth(walk, test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        truths = [_default_truth(walk, operand) for operand in test.values]
+        decisive = isinstance(test.op, ast.Or)
+        return decisive if decisive in truths else None if None in truths else not decisive
+    if isinstance(test, ast.Compare):
+        left, right = (default_of(evaluate(walk, side).base) for side in (test.left, test.comparators[0]))
+        is_known = len(test.ops) == 1 and isinstance(left, PLAIN) and isinstance(right, PLAIN)
+        if is_known and isinstance(test.ops[0], (ast.Is, ast.Eq)):
+            return bool(left == right)
+        return bool(left != right) if is_known and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)) else None
+    value = default_of(evaluate(walk, test).base)
+    if isinstance(value, External):  # of an annotation or a call only the type is known
+        return None
+    return True if isinstance(value, ExternalCall) else truth(value)
 
 
 def _unary(walk: FunctionWalk, node: ast.UnaryOp) -> FlowValue:

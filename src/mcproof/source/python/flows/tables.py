@@ -105,6 +105,7 @@ DEFERRED_CALLS = word_set(
 
 _VERBS = ("get", "post", "put", "delete", "patch", "head", "options")
 HEADERS, ACCESS_TOKEN = "request header", "access token"
+ENVIRONMENT = frozenset(("os.getenv", "os.environ.get"))
 ANSWERS = {
     **dict.fromkeys(("elicit", "elicit_form"), "elicited answer"),
     **dict.fromkeys(("get_http_headers", "get_http_request"), HEADERS),

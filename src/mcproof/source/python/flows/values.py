@@ -6,6 +6,7 @@ function serves every call of the same shape.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
@@ -22,10 +23,10 @@ from mcproof.source.flow_marks import (
     extended,
     merged,
 )
+from mcproof.source.python.interp.containers import Assumed
 from mcproof.source.python.interp.values import UNKNOWN, External, ExternalCall, Method
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Mapping
 
     from mcproof.source.python.interp.modules import Module
@@ -199,6 +200,16 @@ def dotted_name(base: Any) -> str:
     return ""
 
 
+def described(node: ast.AST) -> str:
+    """An expression as evidence, shortened."""
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        return "…"
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
 class FlowState:
     """Names and checks at one point of a function."""
 
@@ -217,8 +228,7 @@ class FlowState:
 def joined(states: list[FlowState], *, keeps_guards: bool = False) -> FlowState | None:
     """The state after several ways; None if there is none.
 
-    A check counts if it is on every way. With `keeps_guards`, one way is enough: the condition depends on the
-    configuration of the server, which may turn the check off.
+    A check counts if it is on every way. With `keeps_guards`, one way is enough.
     """
     if not states:
         return None
@@ -283,6 +293,8 @@ def _base_key(base: Any) -> Any:
         return ("external", base.name)
     if isinstance(base, ExternalCall):
         return ("call", base.func.name)
+    if isinstance(base, Assumed):
+        return ("assumed", base.default)
     return id(base)
 
 

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import PATH, SQL, FlowStep
-from mcproof.source.flow_marks import DIFFERS, EQUALS, LabelMark, changed, checked, common_guards
-from mcproof.source.python.flows.expressions import element_of, evaluate
+from mcproof.source.flow_marks import (
+    DIFFERS,
+    EQUALS,
+    LabelMark,
+    changed,
+    checked,
+    common_guards,
+    switched,
+    weakened,
+)
+from mcproof.source.python.flows.expressions import element_of, evaluate, switch_of
 from mcproof.source.python.flows.sinks import compared, tests_of, with_tests
 from mcproof.source.python.flows.tables import ADDRESSES
 from mcproof.source.python.flows.values import (
@@ -20,6 +29,7 @@ from mcproof.source.python.flows.values import (
     FlowState,
     FlowValue,
     constant,
+    described,
     joined,
     symbolic,
 )
@@ -46,6 +56,7 @@ class FlowUse(NamedTuple):
 
 
 NO_CASES: frozenset[Guard] = frozenset()
+Switches = tuple[str, str]
 
 
 class Exit(NamedTuple):
@@ -55,6 +66,8 @@ class Exit(NamedTuple):
     state: FlowState
     is_optional: bool
     """Whether only the configuration decides that it is taken."""
+    switches: Switches = ("", "")
+    """What switches off the checks of the other exits, and its own."""
 
 
 class FunctionWalk:
@@ -71,7 +84,8 @@ class FunctionWalk:
         """Whether a function was called that never returns."""
         self.labelled_conditions = 0
         """How many of the conditions that apply depend on a label."""
-        self.plain_conditions = 0
+        self.switches: list[Switches] = []
+        """For each other condition that applies, what switches off the checks elsewhere, and those below it."""
         self.unparsed = 0
         """How many handlers apply of an error that a host is no numeric address."""
         self.outer = engine.closures.get(id(function.node), {})
@@ -134,20 +148,29 @@ class FunctionWalk:
     def leave(self, value: FlowValue) -> None:
         """Note that the function may return here."""
         # such a `return` skips checks that follow, but only as the operator of the server configured it
-        is_optional = (bool(self.plain_conditions) and not self.labelled_conditions) or bool(self.unparsed)
-        self.exits.append(Exit(value, self.state.copy(), is_optional))
+        is_setting = bool(self.switches) and not self.labelled_conditions
+        switches = self.switches[-1] if is_setting and not self.unparsed else ("", "")
+        self.exits.append(Exit(value, self.state.copy(), is_setting or bool(self.unparsed), switches))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
-        """The state after the function, and the exits that count for it: those without an error."""
+        """The state after the function, and its exits without an error."""
         # the caller sees an error and stops, so checks before it need not hold for what follows
         good = [way_out for way_out in self.exits if not is_error(way_out.value)] or self.exits
         certain = [way_out for way_out in good if not way_out.is_optional] or good
         state = joined([way_out.state for way_out in certain])
-        optional = joined([way_out.state for way_out in good if way_out.is_optional])
-        if state is not None and optional is not None:
-            # the operator chose the way without the check: `if root: return contained(root, path)`, then `return path`
-            state = FlowState(state.names, state.guards | optional.guards)
-        return state if state is not None else self.state, certain
+        others = [way_out for way_out in good if way_out not in certain]
+        optional = joined([way_out.state for way_out in others])
+        if state is None or optional is None:
+            return state if state is not None else self.state, [way_out._replace(is_optional=False) for way_out in good]
+        # the operator chose the way without the check: `if root: return contained(root, path)`, then `return path`
+        own = next((way_out.switches[1] for way_out in others if way_out.switches[1]), "")
+        guards = switched(optional.guards - common_guards(state.guards, optional.guards), own)
+        kept = state.guards
+        returns_values = any(way_out.value.base is not None for way_out in certain)
+        for way_out in others:
+            if way_out.value.base is not None or not returns_values:  # else None stands for a failure
+                kept = weakened(kept, way_out.state.guards, way_out.switches[0])
+        return FlowState(state.names, kept | guards), [*certain, *others]
 
     def bind(self, target: ast.AST, value: FlowValue) -> None:
         """Assign a value to a target."""
@@ -211,16 +234,6 @@ def part_of(value: FlowValue, index: int) -> FlowValue:
     if value.elements is not None and value.elements and value.elements[-1].is_open:
         return value.elements[-1]
     return FlowValue(UNKNOWN, value.marks)
-
-
-def described(node: ast.AST) -> str:
-    """An expression as evidence, shortened."""
-    try:
-        text = ast.unparse(node)
-    except (RecursionError, ValueError):
-        return "…"
-    text = " ".join(text.split())
-    return text if len(text) <= 80 else text[:79] + "…"
 
 
 ADDRESS_NAMES = frozenset(name.rpartition(".")[2] for name in ADDRESSES)
@@ -307,16 +320,24 @@ def _if(walk: FunctionWalk, node: ast.If) -> bool:
     after: list[FlowState] = []
     required: list[Guard] = []
     walk.labelled_conditions += is_labelled
-    walk.plain_conditions += not is_labelled
-    for guards, body, opposite in ((when_true, node.body, when_false), (when_false, node.orelse, when_true)):
+    switches = [""] * 2 if is_labelled else [switch_of(walk, node.test, happens=way) for way in (True, False)]
+    kept: list[Guard] = []
+    for own, body in zip(switches, (node.body, node.orelse), strict=True):
+        guards, opposite = (when_true, when_false) if body is node.body else (when_false, when_true)
         walk.state = _branch(walk, before, guards)
+        if not is_labelled:
+            walk.switches.append((switches[body is node.body], own))
         if walk_block(walk, body):
             after.append(walk.state)
+            kept += () if is_labelled else switched(walk.state.guards - before.guards, own)
         else:
             required += [guard for guard in opposite if guard[1] in walk.engine.prefix_checks]
+        if not is_labelled:
+            walk.switches.pop()
     walk.labelled_conditions -= is_labelled
-    walk.plain_conditions -= not is_labelled
-    goes_on = _continue_with(walk, before, after, keeps_guards=not is_labelled)
+    goes_on = _continue_with(walk, before, after)
+    if goes_on:  # a check on one way, if the other is that of a server that is configured without it
+        walk.state = walk.state.passed(frozenset(kept))
     for label, kind in required:  # the path may be used where the source does not show it
         place = walk.engine.prefix_checks[kind]
         walk.note(FlowUse(PATH, "startswith", place, label, LabelMark(), NO_CASES, is_prefix=True))
@@ -464,30 +485,42 @@ _HANDLERS: dict[Any, Any] = {
 
 def with_exit_tests(result: FlowValue, exits: list[Exit]) -> FlowValue:
     """A result with what its truth proves: the checks on every way to return a value that may be true, or false."""
-    return _tested(result, [(way_out.value, way_out.state.guards) for way_out in exits], 0)
+    ways = [
+        (way_out.value, way_out.state.guards, way_out.switches[0] if way_out.is_optional else None) for way_out in exits
+    ]
+    return _tested(result, ways, 0)
 
 
-def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]], depth: int) -> FlowValue:
+_Way = tuple[FlowValue, "frozenset[Guard]", "str | None"]
+"""A returned value, the checks before it, and what switches off the other checks; None if no setting chooses it."""
+
+
+def _tested(result: FlowValue, values: list[_Way], depth: int) -> FlowValue:
     true, false = [], []
-    for value, guards in values:
+    for value, guards, switch in values:
         truth: bool | None = None
         if value.elements is not None:
             truth = bool(value.elements)
         elif value.base is None or isinstance(value.base, (bool, str, int)) or value.text:
             truth = bool(value.base or value.text)
         if truth is not False:
-            true.append(guards | value.when_true)
+            true.append((guards | value.when_true, switch))
         if truth is not True:
-            false.append(guards | value.when_false)
-    tested = with_tests(
-        result,
-        reduce(common_guards, true) if true else frozenset(),
-        reduce(common_guards, false) if false else frozenset(),
-    )
-    if depth == 0 and result.elements and all(value.elements for value, _ in values):
-        lists = [(value.elements or [], guards) for value, guards in values]
+            false.append((guards | value.when_false, switch))
+    tested = with_tests(result, _on_every_way(true), _on_every_way(false))
+    if depth == 0 and result.elements and all(value.elements for value, _, switch in values if switch is None):
+        lists = [(value.elements or [], guards, switch) for value, guards, switch in values]
         tested.elements = [
-            _tested(part, [(parts[index], guards) for parts, guards in lists if index < len(parts)], 1)
+            _tested(part, [(parts[index], its, switch) for parts, its, switch in lists if index < len(parts)], 1)
             for index, part in enumerate(result.elements[:4])
         ] + result.elements[4:]
     return tested
+
+
+def _on_every_way(ways: list[tuple[frozenset[Guard], str | None]]) -> frozenset[Guard]:
+    """The checks of all ways that no setting chooses; a way that one chooses makes the checks depend on it."""
+    certain = [guards for guards, switch in ways if switch is None]
+    guards = reduce(common_guards, certain) if certain else frozenset()
+    for others, switch in ways:
+        guards = weakened(guards, others, switch) if switch else guards
+    return guards
