@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
+from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
 from mcproof.services.store.recording import record_run
+from mcproof.services.store.tables import FINDINGS
 from mcproof.services.web.clients import RateLimit, client_of
 from mcproof.services.web.server import WebSettings, create_service
 from report.trials import TRIALS
@@ -20,6 +23,7 @@ from services.store.runs import BAD, GOOD, judged, linted, scanned
 if TYPE_CHECKING:
     from mcproof.services.store.database import Database
 
+LISTED = re.compile(r'<a href="/rules/([^"]+)">.*?<td>(?:<span class="count (\w+)">)?')
 HOSTILE = '<script>alert("x")</script>'
 URL = "https://host.example/mcp?x=1"
 
@@ -127,7 +131,7 @@ def test_a_server_has_history_changes_and_a_badge(web: TestClient) -> None:
 def test_a_server_shows_what_to_fix_and_the_contract_matrix(filled: Database) -> None:
     record_run(filled, TRIALS["prove"]._replace(started="2026-01-03T00:00:00Z"), [None], "other")
     page = client(filled).get("/servers/other").text
-    assert "What to fix" in page
+    assert "What rules find" in page
     assert 'href="/rules/CMP-024"' in page
     assert "Contract matrix" in page
     assert "broken promise" in page
@@ -145,6 +149,20 @@ def test_a_run_is_shown_as_its_report_with_its_own_policy(web: TestClient) -> No
     assert "mcproof</b> lint" in shown.text
     assert "sha256-" in shown.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in shown.headers["content-security-policy"]
+
+
+def test_rules_have_the_level_of_the_newest_run_with_them_and_its_order(database: Database) -> None:
+    for day in (1, 2):
+        record_run(database, linted(BAD, started=f"2026-01-0{day}T00:00:00Z"), [BAD.decode()], "books")
+    with database.writing() as connection:
+        # As a run does whose configuration sets the severities of its rules.
+        newest = FINDINGS.c.run_id == select(func.max(FINDINGS.c.run_id)).scalar_subquery()
+        connection.execute(update(FINDINGS).where(newest).values(level="note"))
+        mild = FINDINGS.c.rule == "tool-no-description"
+        connection.execute(update(FINDINGS).where(newest, mild).values(level="error"))
+    first, *others = LISTED.findall(client(database).get("/servers/books").text)
+    assert first == ("tool-no-description", "error")
+    assert {level for _, level in others} == {"note"}
 
 
 @pytest.mark.parametrize("path", ["/servers/none", "/runs/none", "/rules/none", "/nothing", "/assets/secret.py"])

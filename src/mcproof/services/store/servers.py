@@ -31,9 +31,10 @@ from sqlalchemy import (
     update,
 )
 
+from mcproof.checks.findings import LEVELS
 from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.services.store.tables import BREAKING, DAYS, FIRING, SERVERS, TALLIES, UNKNOWN, WORDS
+from mcproof.services.store.tables import BREAKING, DAYS, FINDINGS, FIRING, RUNS, SERVERS, TALLIES, UNKNOWN, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 
 _LONGEST_WORD, _MOST_WORDS = 60, 40
+_NEWEST_RUNS = 10
+"""How many runs of a server tell the levels of its rules."""
 
 
 def create_server(connection: Connection, name: str) -> int:
@@ -352,14 +355,26 @@ class FiringRule(NamedTuple):
 
     rule: str
     findings: int
+    level: str | None
+    """The worst level in the newest run with such findings, which the run may have set; None if it is not kept."""
 
 
 def firing_rules(database: Database, name: str) -> list[FiringRule]:
     """Return the rules that fire at a server."""
-    query = select(FIRING.c.rule, FIRING.c.findings).join(SERVERS, SERVERS.c.id == FIRING.c.server_id)
+    firing = select(FIRING.c.rule, FIRING.c.findings).join(SERVERS, SERVERS.c.id == FIRING.c.server_id)
+    runs = select(RUNS.c.id, RUNS.c.started).join(SERVERS, SERVERS.c.id == RUNS.c.server_id)
+    # A few of its runs, so that the cost does not grow with their number.
+    newest = runs.where(SERVERS.c.name == name).order_by(RUNS.c.started.desc(), RUNS.c.id.desc()).limit(_NEWEST_RUNS)
+    of_runs = newest.subquery()
+    found = select(FINDINGS.c.rule, of_runs.c.started, of_runs.c.id, FINDINGS.c.level).distinct()
     with database.reading() as connection:
-        rows = connection.execute(query.where(SERVERS.c.name == name).order_by(FIRING.c.rule)).all()
-    return [FiringRule(*row) for row in rows]
+        rows = connection.execute(firing.where(SERVERS.c.name == name).order_by(FIRING.c.rule)).all()
+        found = found.join(of_runs, of_runs.c.id == FINDINGS.c.run_id).where(FINDINGS.c.level.in_(LEVELS))
+        found_rows = connection.execute(found).all()
+    # In this order the last level of a rule is the worst of the newest run.
+    ranked = sorted(found_rows, key=lambda row: (row.started, row.id, -LEVELS.index(row.level)))
+    levels = {row.rule: row.level for row in ranked}
+    return [FiringRule(rule, findings, levels.get(rule)) for rule, findings in rows]
 
 
 def recent_changes(database: Database, since: str, most: int = 20) -> list[ListedServer]:

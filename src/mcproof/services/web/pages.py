@@ -257,16 +257,18 @@ class _Firing(NamedTuple):
     findings: int
     known: Rule | None
     """None if this version has no such rule."""
+    level: str
+    """The level that the run gave it; empty if that is not known."""
 
 
 def _firing(database: Database, name: str) -> list[_Firing]:
     """Return the rules that fire at a server, the most severe first."""
     rules = {rule.id: rule for rule in all_rules()}
     firing = [
-        _Firing(firing_rule.rule, firing_rule.findings, rules.get(firing_rule.rule))
-        for firing_rule in firing_rules(database, name)
+        _Firing(rule, findings, known := rules.get(rule), level or ("" if known is None else known.level))
+        for rule, findings, level in firing_rules(database, name)
     ]
-    return sorted(firing, key=lambda rule: (_LEVELS.index(rule.known.level) if rule.known else 3, -rule.findings))
+    return sorted(firing, key=lambda rule: (_LEVELS.index(rule.level) if rule.level else 3, -rule.findings))
 
 
 def _versions(runs: list[PastRun]) -> list[PastRun]:
