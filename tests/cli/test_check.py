@@ -460,3 +460,14 @@ def test_a_lint_of_source_says_that_it_looks_for_no_injections(here: Path, targe
     last = run(*words, cwd=source).stdout.splitlines()[-1]
     assert last == "✓ passed: no findings (gate: errors); injections: `scan` looks for them"
     assert "injections" not in run("lint", "clean.json").stdout
+
+
+@pytest.mark.parametrize("name", ["lint", "check"])
+def test_options_of_mcproof_among_the_words_of_a_server_are_noted(name: str) -> None:
+    words = ("--fail-on", "note", "--output=x.json", "--fail-on=error", "--port", "8", "--verbose", "--name", "n")
+    static = ("--static",) if name == "check" else ()
+    done = run(name, *static, *small_server([tool()]), *words, "--min-grade", "F")
+    given = "--fail-on, --output, --min-grade" if name == "check" else "--fail-on, --output"
+    assert f"mcproof: options after `--` go to the server: {given}; put those of mcproof before `--`\n" in done.stderr
+    assert "options after" not in run(name, *static, *small_server([tool()]), "--port", "8").stderr
+    assert "options after" not in run(name, *static, "-q", *small_server([tool()]), *words).stderr

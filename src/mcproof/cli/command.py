@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mcproof.core.console import set_console
+from mcproof.core.console import print_note, set_console
 from mcproof.core.errors import UsageError
 from mcproof.core.named_tuple import NamedTuple
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 argparse._ = str  # type: ignore[attr-defined]  # its texts are English here; a search for translations takes 1 ms
 ARGUMENTS, HELP = "Arguments", "Help"
 """The titles of the first group of options, which has the positional arguments, and of the last."""
+SERVERS, AUTHORIZATION, RECORDING = "Live servers", "Authorization", "Store"
+"""The titles of groups whose options servers may have as well."""
+SERVERS, AUTHORIZATION, RECORDING = "Live servers", "Authorization", "Store"
+"""The titles of groups of options that servers may have as well."""
 
 
 class Option:
@@ -112,6 +116,9 @@ class Options:
         self.fills: Mapping[str, Callable[[argparse.Namespace], Any]] = fills
 
 
+_OF_SERVERS = (SERVERS, AUTHORIZATION, RECORDING, HELP)
+_OF_PROGRAMS = ("--config", "--no-config", "--quiet", "--verbose", "--color")
+"""The groups of options that servers may have as well, and further options that most programs have."""
 _HELP = Option(HELP, "-h, --help", "show this help message and exit", action="help")
 
 
@@ -233,7 +240,16 @@ class Parser(argparse.ArgumentParser):
             if not options.server_command:
                 raise UsageError("`--` needs the command that starts a server, such as `-- python server.py`")
         set_console(getattr(options, "color", "auto"), getattr(options, "verbosity", 0))
+        if passed := self._misplaced(arguments[at + 1 :]):
+            # A gate that only the server sees would gate nothing, and nobody would notice.
+            print_note(f"options after `--` go to the server: {', '.join(passed)}; put those of mcproof before `--`")
         return options
+
+    def _misplaced(self, words: Sequence[str]) -> list[str]:
+        """The options among the words of a server that the server is unlikely to have."""
+        own = {name for option in self.command.arguments if option.group not in _OF_SERVERS for name in option.flags}
+        names = dict.fromkeys(word.partition("=")[0] for word in words if word.startswith("--"))
+        return [name for name in names if name in own.difference(_OF_PROGRAMS)]
 
     def _parse(self, arguments: list[str]) -> argparse.Namespace:
         # Only for commands that ask for it: options between positional arguments take argparse a second pass.

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import Option, Options, whole_number, words
+from mcproof.cli.command import RECORDING, Option, Options, whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.text.files import leaves_folder
@@ -257,10 +257,6 @@ def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
     if wanted and for_clients is not None and (options.client or options.require or options.min_clients is not None):
         raise UsageError("--client, --require and --min-clients are about the report; --fix takes --for")
     return FixOptions(options.diff, options.write, keep_optional) if wanted else None
-
-
-RECORDING = "Store"
-"""The title of a group of options."""
 
 
 class RecordOptions(NamedTuple):

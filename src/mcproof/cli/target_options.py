@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from mcproof.cli.command import ARGUMENTS, Option, Options, seconds
+from mcproof.cli.command import ARGUMENTS, AUTHORIZATION, SERVERS, Option, Options, seconds
 from mcproof.cli.options import VARIABLE
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.client.endpoints import AccessOptions
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from mcproof.client.questions import AnswerSource
     from mcproof.client.tracing import TracedMessage
-
-AUTHORIZATION = "Authorization"
-"""The title of a group of options."""
 
 CLIENT = Options(
     Option(
@@ -73,8 +70,6 @@ def parse_authorization(options: argparse.Namespace, *, may_log_in: bool, callba
     return access
 
 
-SERVERS = "Live servers"
-"""The title of a group of options."""
 TARGETS_USAGE = "[OPTIONS] [TARGET...]\n[OPTIONS] -- COMMAND ARG..."
 SERVER_USAGE = "[OPTIONS] TARGET\n[OPTIONS] -- COMMAND ARG..."
 _HEADER = r"(?s)([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number
+from mcproof.cli.command import ARGUMENTS, AUTHORIZATION, Command, Option, whole_number
 from mcproof.cli.outputs import TEXT_OR_JSON
-from mcproof.cli.target_options import AUTHORIZATION, CLIENT, parse_authorization
+from mcproof.cli.target_options import CLIENT, parse_authorization
 from mcproof.core.console import Style, print_document, print_lines, print_message
 from mcproof.core.errors import FINDINGS, OK, UsageError
 

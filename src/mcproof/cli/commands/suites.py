@@ -7,10 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import ARGUMENTS, Command, Option, Options, seconds, whole_number, words
+from mcproof.cli.command import ARGUMENTS, SERVERS, Command, Option, Options, seconds, whole_number, words
 from mcproof.cli.options import RECORD_OPTIONS
 from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
-from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
+from mcproof.cli.target_options import START_TIMEOUT, TRACE
 from mcproof.core.console import Style, print_message
 from mcproof.core.errors import FAILED, OK, McproofError, UsageError
 from mcproof.runs.requests import SuiteRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number
-from mcproof.cli.options import CONFIG, DATABASE, RECORDING, SELECTION, parse_config, parse_selection
+from mcproof.cli.command import ARGUMENTS, RECORDING, Command, Option, seconds, whole_number
+from mcproof.cli.options import CONFIG, DATABASE, SELECTION, parse_config, parse_selection
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY
 from mcproof.core.console import Style, print_document, print_lines, print_message, print_note
 from mcproof.core.errors import INTERRUPTED, OK, UsageError
