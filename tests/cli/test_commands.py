@@ -318,6 +318,21 @@ def test_a_probe_is_explained_as_the_fault_that_it_shows() -> None:
     assert run("explain", "wrong_type").stdout.startswith("FAULT-SCHEMA-TYPE-MISMATCH  (arXiv:2603.05637)")
 
 
+@pytest.mark.parametrize(
+    ("word", "topic"),
+    [
+        *((letter, "grade") for letter in ("A", "b", "C", "D", "F", "letter")),
+        *((verdict, "trust") for verdict in ("allow", "review", "block", "verdict")),
+        *((name, "clients lm-studio") for name in ("lm-studio", "LM Studio")),
+    ],
+)
+def test_a_letter_a_verdict_and_a_client_are_explained_by_their_names(word: str, topic: str) -> None:
+    for written in ("text", "json"):
+        explained = run("explain", word, "--format", written)
+        assert (explained.returncode, explained.stderr) == (0, "")
+        assert explained.stdout == run("explain", *topic.split(), "--format", written).stdout
+
+
 def test_the_grade_and_the_verdict_are_explained_with_all_their_rules() -> None:
     graded, judged = run("explain", "grade").stdout, run("explain", "verdict").stdout
     for rule in all_rules():

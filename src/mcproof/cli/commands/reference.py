@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.advisories import advisory_table
 from mcproof.checks.clients.profiles import Profile, find_client, known_profiles
 from mcproof.checks.fixes.snippets import example_help
-from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
+from mcproof.checks.rule import FAULTS, RULESETS, VERDICTS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
 from mcproof.checks.rulebook import (
     RuleCase,
     cases_of,
@@ -21,6 +22,7 @@ from mcproof.checks.rulebook import (
     rules_of_fault,
     trust_method,
 )
+from mcproof.checks.scores.grade import LETTERS
 from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMANDS as SUMMARIES
@@ -233,6 +235,9 @@ def _explain(options: argparse.Namespace) -> int:
     try:
         return _explain_id(options)
     except UsageError:
+        options.names = [topic]
+        with suppress(UsageError):  # not a client either, which the rules about it or the error for a rule say
+            return _clients(options)
         if options.format == "json" or not (found := _about(topic)):
             raise
     sys.stdout.write(f"No rule is called `{topic}`. Rules about it:\n\n")
@@ -279,7 +284,10 @@ def _explain_id(options: argparse.Namespace) -> int:
     return OK
 
 
-_OTHER_NAMES = {"verdict": "trust", "scan": "trust"}
+_OTHER_NAMES = {
+    **dict.fromkeys(("verdict", "scan", *VERDICTS), "trust"),
+    **dict.fromkeys(("letter", *map(str.lower, LETTERS)), "grade"),
+}
 
 
 def _ruleset_record(ruleset: Ruleset) -> dict[str, Any]:
@@ -390,8 +398,8 @@ its command, source or capture shows with a version; an unknown version is repor
             Option(
                 ARGUMENTS,
                 "names ID",
-                "a rule's id or name, a ruleset, a fault's id; or `rules`, `clients [NAME...]`, "
-                "`advisories [PACKAGE...]` (default: what there is to explain)",
+                "a rule's id or name, a ruleset, a fault's id, a letter, a verdict, a client; or `rules`, "
+                "`clients [NAME...]`, `advisories [PACKAGE...]` (default: what there is to explain)",
                 nargs="*",
             ),
             CONFIG,
