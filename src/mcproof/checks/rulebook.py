@@ -316,7 +316,7 @@ def grade_method() -> list[str]:
         f"{POINTS['error']} for an error, {POINTS['warning']} for a warning, {POINTS['info']} for an info.",
         f"If every tool has a description of {BONUS_LENGTH} characters or more, {BONUS} points are added.",
         "Points are not divided by the number of tools: one parameter that 20 tools leave unexplained costs 20 times.",
-        "Points below zero and above 100 are kept for what a fix gains, and the score is shown within 0 and 100.",
+        "Points below zero and above 100 count for the next fix, and the score is shown within 0 and 100.",
         "A server without tools, resources and prompts scores 0.",
         "",
         *ranges,

@@ -84,7 +84,7 @@ class FixListener(ConsoleListener):
             if len(run.inputs) > 1:
                 raise UsageError("--fix prints one catalog; for several use --write or --diff")
             if any(source.is_source and os.path.isdir(source.name) for source in run.inputs):
-                raise UsageError("--fix prints one file; for a folder of Python source use --write or --diff")
+                raise UsageError("--fix prints one file; for a folder of source use --write or --diff")
 
     def _warn(self, fixed: FixedTarget) -> None:
         """Report before anything is written that the fix breaks callers, in the words of `mcproof diff`."""

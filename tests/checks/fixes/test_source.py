@@ -380,7 +380,7 @@ def test_fix_prints_a_file_as_it_is_where_nothing_is_certain(shop: Path) -> None
 
 
 def test_fix_of_a_folder_needs_write_or_diff(shop: Path) -> None:
-    assert "--fix prints one file; for a folder of Python source use --write or --diff" in fails(
+    assert "--fix prints one file; for a folder of source use --write or --diff" in fails(
         "schema-lint", "src", "--fix", cwd=shop
     )
 

@@ -272,7 +272,7 @@ def _counting(hits: Iterable[BrokenConstraint]) -> Iterator[BrokenConstraint]:
 
 
 _REMEDIES = {
-    "CMP-001": "use only letters, digits and underscores in {name}",
+    "CMP-001": "use at most 64 letters, digits and underscores in {name}",
     "CMP-002": "shorten {name} to 64 characters",
     "CMP-003": "shorten {name}, or recommend a shorter server name",
     "CMP-004": "rename {tool} with the name of another",

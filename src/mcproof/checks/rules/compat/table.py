@@ -29,11 +29,11 @@ CLIENT_RULES = (
         "CMP-001",
         "client-name-characters",
         "names",
-        "the name has characters that clients do not accept",
-        "A tool name has characters, or a first character, that a client does not accept.",
+        "the name has characters, or a length, that clients do not accept",
+        "A tool name has characters, a first character or a length that a client does not accept.",
         "model APIs accept few characters in names; some clients replace the others, some drop the tool, and in "
         "some one such name loses every tool of the server.",
-        "use letters, digits and underscores, and start with a letter.",
+        "use at most 64 letters, digits and underscores, and start with a letter.",
         same_as="tool-name-convention",
     ),
     ClientRule(
