@@ -9,7 +9,6 @@ Why nothing here recurses: docs/decisions/0010-hostile-input.md.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +23,6 @@ _UNIONS = ("anyOf", "oneOf")
 _COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "not", *_UNIONS})
 _BEYOND_ANY_OF = _COMBINING - {"anyOf"}
 _SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
-_LONGEST_PATTERN = 1_000
-_SYMBOLS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]")
-"""What stands for one character in a pattern: an escaped one, or a class."""
-_REPEATS = re.compile(r"[*+]|\{\d*,\}")
 _GROWING = frozenset(_SIZE_BOUNDS)
 _NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
 _NOTHING: frozenset[str] = frozenset()
@@ -76,23 +71,12 @@ def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
     """The types, of `string` and `array`, that a schema names without a size limit."""
     if type(schema) is dict and type(kind := schema.get("type")) is str and _COMBINING.isdisjoint(schema):
         # The common case.
-        if kind not in _SIZE_BOUNDS or _is_bounded(schema, kind) or "enum" in schema or "const" in schema:
+        bound = _SIZE_BOUNDS.get(kind)
+        if bound is None or bound in schema or "enum" in schema or "const" in schema:
             return _NOTHING
         return _UNBOUNDED[kind].unbounded
     answer = acceptance(schema, tree)
     return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
-
-
-def _is_bounded(schema: dict[str, Any], kind: str) -> bool:
-    """Whether a limit or, for a string, a pattern for the whole of it excludes values of any size."""
-    if _SIZE_BOUNDS[kind] in schema:
-        return True
-    pattern = schema.get("pattern")
-    if kind != "string" or type(pattern) is not str or len(pattern) > _LONGEST_PATTERN:
-        return False
-    plain = _SYMBOLS.sub("x", pattern)
-    # A `|` may leave one of the alternatives open at an end.
-    return plain.startswith("^") and plain.endswith("$") and _REPEATS.search(plain) is None and "|" not in plain
 
 
 def admits_null(schema: Any, tree: SchemaTree) -> bool:
@@ -225,9 +209,10 @@ def _own(schema: dict[str, Any]) -> Acceptance:
     """What a schema's own keywords accept."""
     kind = schema.get("type")
     if type(kind) is str and "enum" not in schema and "const" not in schema:  # the common case
-        if kind not in _SIZE_BOUNDS:
+        bound = _SIZE_BOUNDS.get(kind)
+        if bound is None:
             return _NULL if kind == "null" else _FIXED_SIZE
-        return _BOUNDED[kind] if _is_bounded(schema, kind) else _UNBOUNDED[kind]
+        return _BOUNDED[kind] if bound in schema else _UNBOUNDED[kind]
     if _NARROWING.isdisjoint(schema):
         return _ANYTHING
     kinds = [name for name in (kind if type(kind) is list else [kind]) if type(name) is str]
@@ -238,7 +223,7 @@ def _own(schema: dict[str, Any]) -> Acceptance:
         values = schema["enum"]
         return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
     possible = growing if "type" in schema else _GROWING
-    unbounded = frozenset(name for name in possible if not _is_bounded(schema, name))
+    unbounded = frozenset(name for name in possible if _SIZE_BOUNDS[name] not in schema)
     return Acceptance("type" in schema, growing, unbounded, "type" not in schema or "null" in kinds)
 
 
