@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from source.javascript.sources import SDK, SERVER, names, project, served, tools
+from source.javascript.sources import SDK, SERVER, evaluated, names, project, served, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +59,54 @@ def test_commonjs_with_the_helpers_of_a_compiler(tmp_path: Path) -> None:
     function setup(server) { server.tool("moor", async () => {}); }
     """
     assert names(tools(project(tmp_path, {"index.js": text, "setup.js": setup}, type="commonjs"))) == ["moor"]
+
+
+@pytest.mark.parametrize("chosen", ["", "DISABLED"])
+def test_what_a_compiled_module_hides_is_none_of_its_values(tmp_path: Path, chosen: str) -> None:
+    text = f"""
+    "use strict";
+    const index_js_1 = require("@modelcontextprotocol/sdk/server/index.js");
+    const types_js_1 = require("@modelcontextprotocol/sdk/types.js");
+    const Charts = require("./charts.js");
+    const disabled = ({f"process.env.{chosen}" if chosen else '""'} || "").split(",").filter(Boolean);
+    const all = Object.values(Charts);
+    const shown = disabled.length === 0 ? all : all.filter((chart) => !disabled.includes(chart.tool.name));
+    const server = new index_js_1.Server({{ name: "harbour", version: "1" }}, {{}});
+    server.setRequestHandler(types_js_1.ListToolsRequestSchema, async () => ({{
+        tools: shown.map((chart) => chart.tool),
+    }}));
+    """
+    charts = """
+    "use strict";
+    Object.defineProperty(exports, "__esModule", { value: true });
+    exports.berths = exports.tides = void 0;
+    exports.tides = { tool: { name: "tides", inputSchema: { type: "object" } } };
+    Object.defineProperty(exports, "berths", {
+        enumerable: true, get: function () { return { tool: { name: "berths", inputSchema: { type: "object" } } }; },
+    });
+    """
+    source = project(tmp_path, {"index.js": text, "charts.js": charts}, type="commonjs")
+    assert sorted(names(tools(source))) == ["berths", "tides"]
+    assert not source.omissions
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "keys"),
+    [
+        ("{ value: 1 }", "a"),
+        ("{ value: 1, enumerable: false }", "a"),
+        ("{ value: 1, enumerable: true }", "a,b"),
+        ("{ get() { return 1; } }", "a"),
+    ],
+)
+def test_a_member_is_listed_as_its_descriptor_says(tmp_path: Path, descriptor: str, keys: str) -> None:
+    before = f"const made = {{ a: 1 }}; Object.defineProperty(made, 'b', {descriptor});"
+    assert evaluated(tmp_path, "Object.keys(made).join()", before) == keys
+
+
+def test_a_known_member_is_listed_after_a_change_as_before(tmp_path: Path) -> None:
+    before = "const made = { a: 1, b: 2 }; Object.defineProperty(made, 'b', { value: 3 });"
+    assert evaluated(tmp_path, "Object.keys(made).join()", before) == "a,b"
 
 
 def test_modules_may_import_each_other(tmp_path: Path) -> None:

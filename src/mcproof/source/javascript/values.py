@@ -119,7 +119,7 @@ class JsArray:
 class JsObject:
     """An object, with its members in their order; compared by identity like an array."""
 
-    __slots__ = ("birth", "is_closed_by_default", "is_open", "members", "native", "proto", "sources")
+    __slots__ = ("birth", "hidden", "is_closed_by_default", "is_open", "members", "native", "proto", "sources")
 
     def __init__(self, members: dict[str, Value], proto: JsObject | None = None, *, is_open: bool = False) -> None:
         self.birth = next_birth()
@@ -130,6 +130,8 @@ class JsObject:
         """Whether it may have more members."""
         self.is_closed_by_default = False
         """Whether it has no more members by default, if it is open."""
+        self.hidden: frozenset[str] = frozenset()
+        """The members that `Object.keys` passes over, such as the `__esModule` of a compiled module."""
         self.native: Any = None
         """What it is besides: a server, an error, a map."""
         self.sources: tuple[Any, ...] = ()

@@ -395,6 +395,7 @@ def _keys(given: list[Value]) -> Value:
     own = value
     if isinstance(value, JsObject) and value.proto is not None:
         own = JsObject(value.members, is_open=value.is_open)
+        own.hidden = value.hidden
     names, is_open = keys_of(own)
     return JsArray(names, is_open=is_open)
 
@@ -436,6 +437,9 @@ def _assign(run: Interpreter, given: list[Value]) -> Value:
 def _define(run: Interpreter, given: list[Value]) -> Value:
     target, name, descriptor = argument(given, 0), property_key(argument(given, 1)), argument(given, 2)
     if isinstance(target, JsObject) and isinstance(name, str) and isinstance(descriptor, JsObject):
+        # Without the word, a new member is hidden, and another stays as it is.
+        shows = descriptor.members.get("enumerable", name in target.members or descriptor.is_open)
+        target.hidden = target.hidden - {name} if shows not in (False, UNDEFINED) else target.hidden | {name}
         getter = resolved(descriptor.members.get("get", UNDEFINED))
         if getattr(getter, "is_callable", False):
             accessor = Accessor(getter, descriptor.members.get("set", UNDEFINED))

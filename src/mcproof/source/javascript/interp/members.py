@@ -229,7 +229,11 @@ def keys_of(value: Value) -> tuple[list[Value], bool]:
             # The prototype of a class has its methods, which `for … in` passes over.
             if at is value or "constructor" not in at.members:
                 for name, member in at.members.items():
-                    if name[:2] != "@@" and not (name == "prototype" and isinstance(at, JsFunction)):
+                    if (
+                        name[:2] != "@@"
+                        and name not in at.hidden
+                        and not (name == "prototype" and isinstance(at, JsFunction))
+                    ):
                         names.setdefault(name, like(name, member))
             is_open = is_open or at.is_open
             at = at.proto
