@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from .running import document_of, run
 
 if TYPE_CHECKING:
@@ -126,3 +128,95 @@ def test_a_source_cannot_buy_a_verdict_with_comments(tmp_path: Path) -> None:
     done = run("scan", str(tmp_path))
     assert done.returncode == 0
     assert "1 finding left out by" in " ".join(done.stdout.split())
+
+
+ACTS = """
+    import os, subprocess
+    from pathlib import Path
+    import httpx
+    from mcp.server.fastmcp import FastMCP
+
+    mcp = FastMCP("demo")
+    ROOT = Path("notes").resolve()
+
+    def target(name):
+        path = (ROOT / name).resolve()
+        if not path.is_relative_to(ROOT):
+            raise ValueError(name)
+        return path
+
+    @mcp.tool()
+    def remember(name: str, fact: str) -> str:
+        '''Remember a fact.'''
+        target(name).write_text(fact)
+        return "done"
+
+    @mcp.tool()
+    def forget(name: str) -> str:
+        '''Forget a fact.'''
+        os.remove(target(name))
+        return "done"
+
+    @mcp.tool()
+    def recall(name: str) -> str:
+        '''Recall a fact.'''
+        with open(target(name), "r") as file:
+            return file.read()
+
+    @mcp.tool()
+    def weather(place: str) -> str:
+        '''Tell the weather.'''
+        return httpx.get(place).text
+"""
+
+
+def test_what_a_handler_does_shows_a_capability_that_no_word_shows(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(dedent(ACTS), encoding="utf-8")
+    document = document_of(run("scan", str(tmp_path), "--format", "json"), "scan")
+    reasons = {
+        (finding["rule"], entry["toolName"], entry["why"])
+        for finding in document["findings"]
+        if finding["rule"].startswith("no_public")
+        for entries in finding["evidence"].values()
+        for entry in entries
+    }
+    assert reasons == {
+        ("no_public_filesystem_write_tools", "remember", "writes files at server.py:19"),
+        ("no_public_filesystem_write_tools", "forget", "deletes files at server.py:25"),
+        ("no_public_destructive_tools", "forget", "deletes files at server.py:25"),
+        ("no_public_network_access_tools", "weather", "requests an address of its caller at server.py:37"),
+    }
+
+
+COMMON = """
+    from pathlib import Path
+    import mcp.types as types
+    from mcp.server.lowlevel import Server
+
+    server = Server("demo")
+    SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+    @server.list_tools()
+    async def list_tools():
+        return [types.Tool(name=name, description="Use it.", inputSchema=SCHEMA) for name in ("recall", "remember")]
+
+    @server.call_tool()
+    async def call_tool(name, arguments):
+        return HANDLE
+"""
+
+
+@pytest.mark.parametrize(
+    ("handle", "tools"),
+    [
+        ('(Path("a") / arguments["name"]).write_text("x")', []),
+        ('(Path("a") / arguments["name"]).write_text("x") if name == "remember" else []', ["remember"]),
+    ],
+)
+def test_a_common_handler_shows_a_capability_only_if_it_says_of_which_tool(
+    handle: str, tools: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "server.py").write_text(dedent(COMMON).replace("HANDLE", handle), encoding="utf-8")
+    findings = document_of(run("scan", str(tmp_path), "--format", "json"), "scan")["findings"]
+    writing = [each["evidence"]["matches"] for each in findings if each["rule"] == "no_public_filesystem_write_tools"]
+    assert [match["toolName"] for matches in writing for match in matches] == tools

@@ -77,7 +77,9 @@ def observe_target(target: LoadedTarget, observe: Observer) -> Scanned:
         from mcproof.source.pipeline import configuration_of, flows_of
 
         # On the project that discovery has followed already, so that source is read once.
-        values += [flows_of(followed.source), configuration_of(followed.source, followed.name)]
+        flows = flows_of(followed.source)
+        catalog.acts = flows.acts
+        values += [flows, configuration_of(followed.source, followed.name)]
     seen = () if source.server is None else observe(source.server, catalog)
     values += seen if any(isinstance(value, Apps) for value in seen) else (*seen, apps_of(catalog))
     observed = target.observed.with_values(*values)._replace(missing=_missing(source))

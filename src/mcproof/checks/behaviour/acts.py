@@ -60,7 +60,7 @@ _LOOKALIKES = str.maketrans("аеорсухіјѕԁ", "aeopcyxijsd")
 """Cyrillic letters that look like Latin ones, in names the most usual ones."""
 
 
-Source = Literal["name", "description", "schema"]
+Source = Literal["name", "description", "schema", "source"]
 
 LONGEST = 2_000
 """How much of a description is read, in characters."""

@@ -103,6 +103,7 @@ WHERE: dict[Source, str] = {
     "name": "its name",
     "description": "its description",
     "schema": "a value of its parameters",
+    "source": "its source",
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.core.observations.connection import ObservedConnection
-    from mcproof.core.observations.source import SourceLocation, SourceProblem
+    from mcproof.core.observations.source import HandlerAct, SourceLocation, SourceProblem
     from mcproof.core.text.json_document import JsonText
 
 
@@ -424,6 +424,8 @@ class Catalog:
         """What the connection showed while it was read from a live server; None if it was not."""
         self.source: SourceMap | None = None
         """The location of each part and other facts from source, if it was read from source."""
+        self.acts: tuple[HandlerAct, ...] = ()
+        """What the handlers of its tools do, if their source was followed."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 

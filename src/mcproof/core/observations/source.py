@@ -196,6 +196,8 @@ TOKEN = "token"  # noqa: S105 (a kind of use)
 """A use as the credentials of a request; a `ForwardedToken`, if the client sent it as its own."""
 STDOUT = "stdout"
 """Text that is printed where the protocol is; no flow."""
+WRITE, DELETE = "write", "delete"
+"""A handler writes or deletes files with a value of the client, checked or not; no flow."""
 ADDRESS = "address"
 """A use as an address of a function that reads files and addresses: a `url` if the scheme of the value was checked."""
 
@@ -240,6 +242,17 @@ class SourceFlow(NamedTuple):
     """The setting that switches the check off: ``unless `confined` is set``; empty if there is no check."""
 
 
+class HandlerAct(NamedTuple):
+    """What the handler of a tool does with its arguments, by a call in the source."""
+
+    tool: str
+    kind: str
+    """`write`, `delete`, or a kind of use: `shell` for a whole command, `url` for an address."""
+    call: str
+    file: str
+    line: int
+
+
 class SourceFlows(NamedTuple):
     """All flows of one server."""
 
@@ -250,6 +263,8 @@ class SourceFlows(NamedTuple):
     """Why the source is not read for some kinds of use."""
     prints: tuple[SourcePlace, ...] = ()
     """Where a server that certainly speaks over stdio writes text to stdout."""
+    acts: tuple[HandlerAct, ...] = ()
+    """What the handlers of tools do, each kind once for each tool."""
 
     @property
     def unobserved(self) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ What a tool can do is found in `checks.behaviour`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import because, few, identity, if_open, near, trust_rule
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.apps import Apps
+from mcproof.core.observations.source import DELETE, SHELL, URL, WRITE, HandlerAct
 from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
@@ -36,10 +37,37 @@ def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable
 
 @lru_cache(maxsize=1)  # for all rules that check a catalog, one after the other
 def capability_matches(catalog: Catalog) -> list[tuple[Tool, CapabilityMatch]]:
-    """The risky capabilities of every tool."""
+    """The risky capabilities of every tool: those that its words show, then those that only its source shows."""
     from mcproof.checks.behaviour.capability_tables import capabilities_of
 
-    return [(tool, match) for tool in catalog.tools if tool.knows("/name") for match in capabilities_of(tool)]
+    matches = []
+    for tool in catalog.tools:
+        if tool.knows("/name"):
+            by_kind = {match.capability: match for match in capabilities_of(tool)}
+            for act in catalog.acts:
+                if act.tool == tool.name:
+                    for match in _matches_of(act):
+                        by_kind.setdefault(match.capability, match)
+            matches += [(tool, match) for match in by_kind.values()]
+    return matches
+
+
+_OF_ACTS: Mapping[str, tuple[tuple[Capability, str], ...]] = {
+    WRITE: (("write_files", "writes files"),),
+    DELETE: (("delete_data", "deletes files"), ("write_files", "deletes files")),
+    SHELL: (("execute_code", "runs a command of its caller"),),
+    URL: (("network_access", "requests an address of its caller"),),
+}
+"""What the handler of a tool does, as capabilities of the tool."""
+
+
+def _matches_of(act: HandlerAct) -> Iterator[CapabilityMatch]:
+    from mcproof.checks.behaviour.capabilities import CapabilityMatch
+
+    place = f"{act.file.replace(chr(92), '/').rpartition('/')[2]}:{act.line}"
+    for capability, what in _OF_ACTS[act.kind]:
+        # hints are about what a tool states: a handler may also write to a cache
+        yield CapabilityMatch(capability, act.call.rpartition(".")[2], "source", f"{what} at {place}", is_sure=False)
 
 
 def _tools_with(
@@ -96,10 +124,11 @@ def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool writes, moves or deletes files on the machine of the server.
 
     Files of a repository, a bucket, a drive or another service are not files of the server. A parameter that names a
-    file to save results in counts.
+    file to save results in counts, and so does a handler whose source writes files with what its caller sends.
 
     Why: a file that is written can become code that runs: a shell profile, a dependency, a configuration.
-    Fix: return the content, and let the client save it.
+    Fix: confine it to a folder and say so in the description, and accept it with a reason in `[[ignore-for]]`; or
+    return the content, and let the client save it.
     """
     yield from _tools_with(catalog, "write_files", "can write files")
 

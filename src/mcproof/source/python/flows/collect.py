@@ -15,6 +15,7 @@ from mcproof.core.observations.source import (
     ARGUMENT,
     ATTRIBUTE,
     COMMAND,
+    DELETE,
     EVAL,
     PATH,
     PREFIX,
@@ -24,8 +25,10 @@ from mcproof.core.observations.source import (
     STDOUT,
     TOKEN,
     URL,
+    WRITE,
     FlowStep,
     ForwardedToken,
+    HandlerAct,
     SourceFlow,
     SourceFlows,
     SourceLocation,
@@ -180,6 +183,7 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
     """The flows from what clients send; `lines` define or register the items that are served."""
     engine = FlowEngine(domain.run)
     found: dict[Any, _Reached] = {}
+    acts: dict[tuple[str, str], HandlerAct] = {}
     incomplete = []
     plain = plain_arguments(tools)
     for entry in entries_of(domain):
@@ -189,7 +193,15 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
         if uses is None:
             incomplete.append(entry.name or entry.function.name)
         for use in uses or ():
-            _add(found, use, entry, tools)
+            if act := _act(use) if entry.kind == "tools" else "":
+                place = use.place.module.file, getattr(use.place.node, "lineno", 0)
+                names = _tools_of(use, entry, tools)
+                # of several tools with the same argument, a common handler does not say which one does it
+                is_known = not entry.is_common or len(names) == 1 or not set(names).isdisjoint(_compared(use, EQUALS))
+                for name in names if is_known else ():
+                    acts.setdefault((name, act), HandlerAct(name, act, use.call, *place))
+            if use.kind not in (WRITE, DELETE):
+                _add(found, use, entry, tools)
     prints = stdout_prints(domain, engine.walked)
     for entry in unused_methods(engine):
         for use in _uses(engine, entry, frozenset()) or ():
@@ -197,7 +209,7 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Cont
             if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = one_for_each_fact(_flow(kind, reached) for (kind, _), reached in found.items())
-    found_flows = SourceFlows(tuple(flows), tuple(incomplete))
+    found_flows = SourceFlows(tuple(flows), tuple(incomplete), acts=tuple(acts.values()))
     if isinstance(prints, str):
         return found_flows._replace(unread={STDOUT: prints})
     return found_flows._replace(prints=prints)
@@ -211,6 +223,14 @@ def _uses(engine: FlowEngine, entry: Entry, plain: frozenset[str]) -> list[FlowU
     except (FlowLimitError, RecursionError):
         return None
     return [use for use in summary.uses if use.kind != TOKEN and is_dangerous(use)]
+
+
+def _act(use: FlowUse) -> str:
+    """What a use says about the purpose of its tool; empty if it says nothing."""
+    kind = reported_kind(use)
+    if kind == SHELL:  # a value inside a fixed command is an accident
+        return SHELL if use.mark.whole else ""
+    return kind if kind in (WRITE, DELETE, URL) else ""
 
 
 def forwarded_tokens(run: Interpreter, files: Iterable[str]) -> list[ForwardedToken]:
@@ -300,8 +320,7 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: Entry, tools: list[Map
     if entry.kind != "tools":
         others[entry.label] = None
     elif entry.is_reached:
-        cases = _compared(use, EQUALS), parameter, tools, _compared(use, DIFFERS)
-        names = dict.fromkeys(tools_of(*cases) if entry.is_common else (entry.name,))
+        names = dict.fromkeys(_tools_of(use, entry, tools))
     kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
@@ -316,6 +335,13 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: Entry, tools: list[Map
         found[key] = known._replace(use=use, start=_start(entry, use), parameters=parameters)
     else:
         known.parameters.setdefault(parameter)
+
+
+def _tools_of(use: FlowUse, entry: Entry, tools: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The tools that reach a use through an entry."""
+    if not entry.is_common:
+        return (entry.name,)
+    return tools_of(_compared(use, EQUALS), _parameter(use, entry), tools, _compared(use, DIFFERS))
 
 
 def _place(use: FlowUse) -> CodePlace:

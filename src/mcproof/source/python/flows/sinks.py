@@ -16,6 +16,7 @@ from mcproof.core.observations.source import (
     ADDRESS,
     ARGUMENT,
     COMMAND,
+    DELETE,
     EVAL,
     PATH,
     PREFIX,
@@ -24,6 +25,7 @@ from mcproof.core.observations.source import (
     SQL,
     TOKEN,
     URL,
+    WRITE,
 )
 from mcproof.source.flow_marks import (
     ANY_USE,
@@ -55,6 +57,9 @@ _ADDRESS = re.compile(r"(?i)ur[li]|link|endpoint|address|webhook")
 def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> None:
     """Note the dangerous uses of a call of something outside the project."""
     shown = dotted.replace("()", "") if dotted else name
+    if act := _act(dotted, name, receiver, given):
+        for value in (*given.everything(), *([] if receiver is None else [receiver])):
+            walk.use(act, value, given.node, shown)
     headers = given.keywords.get("headers")
     if headers is not None and headers.fields and name in tables.SENDERS and not _asks_issuer(given):
         for header, value in headers.fields.items():
@@ -73,6 +78,18 @@ def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | 
         return
     for sink in _sinks(dotted, name, receiver, given):
         _note(walk, sink, receiver, given, shown)
+
+
+def _act(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> str:
+    """Whether a call writes or deletes files; empty if it does neither."""
+    is_path = receiver is not None and dotted_name(receiver.base) in tables.PATH_TYPES
+    if dotted in tables.OPENERS or (is_path and name == "open"):
+        mode = given.argument(1 if dotted in tables.OPENERS else 0, ("mode",))
+        return WRITE if mode is not None and not {*"wax+"}.isdisjoint(mode.text or "") else ""
+    if dotted in tables.DELETERS or (receiver is not None and name in ("unlink", "rmdir")):
+        return DELETE
+    writes = receiver is not None and name in tables.WRITING_METHODS
+    return WRITE if writes or dotted in tables.WRITERS or (is_path and name in tables.PATH_WRITERS) else ""
 
 
 def _asks_issuer(given: FlowCall) -> bool:

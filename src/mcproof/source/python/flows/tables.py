@@ -126,6 +126,20 @@ SENDERS = frozenset(
 ISSUER = re.compile(r"(?i)userinfo|introspect|tokeninfo|oauth|openid|/token\b")
 """An address of the service that issued a token: sending it there is no passing on."""
 
+OPENERS = word_set("builtins.open io.open codecs.open aiofiles.open anyio.open_file gzip.open bz2.open lzma.open")
+"""Functions that open a file to write if their mode says so."""
+WRITERS = word_set(
+    "builtins.open().write builtins.open().writelines os.rename os.replace os.renames os.link os.symlink os.truncate "
+    "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move shutil.unpack_archive cv2.imwrite numpy.save "
+    "urllib.request.urlretrieve openpyxl.Workbook().save openpyxl.load_workbook().save docx.Document().save "
+    "pptx.Presentation().save PIL.Image.open().save PIL.Image.new().save PIL.Image.Image().save "
+    "pandas.DataFrame().to_csv pandas.DataFrame().to_excel pandas.DataFrame().to_parquet matplotlib.pyplot.savefig"
+)
+DELETERS = word_set("os.remove os.unlink os.rmdir os.removedirs aiofiles.os.remove shutil.rmtree")
+WRITING_METHODS = frozenset(("write_text", "write_bytes"))
+"""Methods that write a file whatever object they belong to."""
+PATH_WRITERS = frozenset(("rename", "replace", "touch", "hardlink_to", "symlink_to"))
+
 RECEIVER = -1
 """The position of the object whose method is called."""
 EVERY = -2

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
-from mcproof.core.observations.source import PATH, SQL, FlowStep
+from mcproof.core.observations.source import DELETE, PATH, SQL, WRITE, FlowStep
 from mcproof.source.flow_marks import (
     DIFFERS,
     EQUALS,
@@ -135,7 +135,8 @@ class FunctionWalk:
     def note(self, use: FlowUse) -> None:
         """Keep a use, unless the checks that have passed make it safe."""
         guards = self.state.guards
-        left = checked(use.mark, guards, use.label, use.kind)
+        # what a tool does, it also does after a check
+        left = use.mark if use.kind in (WRITE, DELETE) else checked(use.mark, guards, use.label, use.kind)
         if left is None:
             return
         cases = use.cases.union(guard for guard in guards if guard[1][:1] in (EQUALS, DIFFERS))
