@@ -223,6 +223,44 @@ def test_the_snippet_of_a_started_server_has_the_form_of_its_source(here: Path, 
     assert edit["snippet"] == (literal if has_source else f'word: z.string().describe("…")\nor: {literal}')
 
 
+_OPENS = """\
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { exec } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+const server = new McpServer({ name: "notes", version: "1.0.0" });
+server.tool("read_note", "Reads one note.", { name: z.string() }, async ({ name }) => {
+  exec(`touch ${name}`);
+  return { content: [{ type: "text", text: await fs.readFile(path.join("/notes", name), "utf8") }] };
+});
+"""
+_PYTHON_ONLY = ("is_relative_to", "subprocess.run", "shlex.quote")
+
+
+@pytest.mark.parametrize(("command", "format"), [("check", "text"), ("scan", "text"), ("scan", "github")])
+def test_advice_is_in_the_language_of_the_finding(here: Path, command: str, format: str) -> None:
+    (here / "server.ts").write_text(_OPENS, encoding="utf-8")
+    (here / "server.py").write_text(SHELL, encoding="utf-8")
+    shown = " ".join(run(command, "--format", format, "server.ts").stdout.split())
+    assert "`execFile(program, [args])`" in shown
+    assert "compare with `startsWith(root + path.sep)`" in shown
+    assert not any(words in shown for words in _PYTHON_ONLY)
+    shown = " ".join(run(command, "--format", format, "server.py").stdout.split())
+    assert "`subprocess.run([…])`" in shown
+    assert "execFile" not in shown
+
+
+@pytest.mark.parametrize("columns", range(60, 100, 3))
+def test_no_edit_ends_within_a_word(here: Path, columns: int) -> None:
+    (here / "server.ts").write_text(_OPENS, encoding="utf-8")
+    whole, cropped = (run("check", "server.ts", env={"COLUMNS": width}).stdout for width in ("300", str(columns)))
+    words = {word.rstrip(",:;") for word in whole.split()}
+    ends = {line.removesuffix("…").split()[-1].rstrip(",:;") for line in cropped.splitlines() if line.endswith("…")}
+    assert ends or columns > 80
+    assert not ends - words
+
+
 def test_source_that_cannot_be_read_is_not_observed() -> None:
     document = document_of(run("scan", "--format", "json", *small_server([tool()])), "scan")
     outcomes = {rule["rule"]: rule["outcome"] for rule in document["trust"]["rules"]}

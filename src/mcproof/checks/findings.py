@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Fault, Position, Text, member, record
+from mcproof.source.suffixes import JAVASCRIPT, SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mcproof.checks.ignores import Suppression
     from mcproof.checks.rule import Rule
@@ -284,9 +285,26 @@ class ReportedFinding(NamedTuple):
         return f"{self.label}: {self.message}" if self.label else self.message
 
     @property
+    def advice(self) -> str:
+        """What to do about it, in the language of its file."""
+        return advice_for(self.rule.fix, [self.file])
+
+    @property
     def in_clients(self) -> str:
         """What the fault does in clients, with which a message of `compat` ends; empty for other rulesets."""
         return self.message.partition(": ")[2] if self.rule.ruleset == "compat" else ""
+
+
+def advice_for(advice: str, files: Iterable[str]) -> str:
+    """The part of a rule's advice for the language of these files; all of it if they are in several, or none."""
+    python, _, javascript = advice.partition(" In JavaScript: ")
+    languages = {file.endswith(JAVASCRIPT) for file in files if file.endswith(SOURCE)}
+    return advice if not javascript or len(languages) != 1 else javascript if languages.pop() else python
+
+
+def advice_of(findings: Sequence[Finding]) -> str:
+    """The advice about findings of one rule, in the language of the source that they are in."""
+    return advice_for(findings[0].rule.advice, [getattr(finding.near, "file", "") for finding in findings])
 
 
 def originals(reported: Iterable[ReportedFinding], findings: Iterable[Finding]) -> list[Finding | None]:

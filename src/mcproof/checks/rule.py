@@ -1,8 +1,8 @@
 """Rules: their ids, rulesets and faults, how they are registered, and which of them a run chooses.
 
 A rule is a generator function with a decorator, which names the class of its subject; its docstring is its
-documentation: a sentence, then `Why:` and `Fix:` paragraphs, and `Disable:` where a project may do without it. The
-verdicts of `scan` and their limits are here, too.
+documentation: a sentence, then `Why:` and `Fix:` paragraphs, and `Disable:` where a project may do without it. Advice
+that differs for JavaScript goes on with `In JavaScript:`. The verdicts of `scan` and their limits are here, too.
 Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 """
 

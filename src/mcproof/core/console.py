@@ -299,6 +299,13 @@ class Style:
         ellipsis = self.symbol("…", "...")
         return self.beginning(text, room - len(ellipsis)) + ellipsis
 
+    def sentence(self, text: str, room: int) -> str:
+        """Escape untrusted text and truncate it to a number of columns after a word, if one ends in its second half."""
+        shown, ellipsis = self.fitting(text, room), self.symbol("…", "...")
+        if shown == self.text(text, max(1, room)) or " " not in shown[len(shown) // 2 :]:
+            return shown
+        return shown.rpartition(" ")[0].rstrip(" ,;:") + ellipsis
+
     def shortened(self, name: str, room: int) -> str:
         """Escape an untrusted name and crop it in the middle, as similar names often differ at their ends."""
         if len(name) <= room and display_width(shown := self.text(name)) <= room:

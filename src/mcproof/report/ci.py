@@ -149,7 +149,7 @@ def _probe_checks(result: TargetResult) -> Iterator[Check]:
             fails = any(map(result.fails, own)) if own else result.fail_on != "never"
             # A probe may break several rules; the worst level counts.
             level = min((finding.level for finding in own), key=LEVELS.index, default="error")
-            detail = own[0].rule.fix if own else ""
+            detail = own[0].advice if own else ""
             exchange = f"request {probe.request}, response {probe.answer}" if probe.request else ""
             yield Check("probe", name, "failed" if fails else "passed", level, reason, detail, exchange=exchange)
 
@@ -194,7 +194,7 @@ def _untested(result: TargetResult) -> dict[str, str]:
 
 
 def _check(finding: ReportedFinding, outcome: Outcome) -> Check:
-    message, detail = finding.message, finding.rule.fix
+    message, detail = finding.message, finding.advice
     if finding.suppression is not None:
         message, detail = _suppressed_by(finding), finding.message
     name = " ".join(part for part in (finding.rule.id, f"{finding.label}{finding.pointer}") if part)
@@ -255,7 +255,7 @@ def _annotation(group: FindingGroup) -> tuple[Level, str]:
     shown = group.shown
     location = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
     title = ", ".join((shown.rule.id, *group.also))
-    advice = [f"help: {shown.rule.fix}"] if shown.rule.fix else []
+    advice = [f"help: {shown.advice}"] if shown.advice else []
     file = shown.file if shown.line is not None else None  # a live server is not a file
     return shown.level, _command(file, location, title, shown.sentence, *advice)
 

@@ -10,7 +10,15 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleSummary, Snippet, group_by_fault
+from mcproof.checks.findings import (
+    LEVELS,
+    FindingGroup,
+    ReportedFinding,
+    RuleSummary,
+    Snippet,
+    advice_for,
+    group_by_fault,
+)
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.checks.rule import TrustTraits, find_rule
 from mcproof.core.console import Style, display_width, few, plural, safe, wrapped
@@ -191,15 +199,19 @@ def _single(group: RuleGroup, style: Style) -> str:
     """Return the only finding of a rule, with its line, if any, and the advice."""
     (entry,) = group.entries
     head = _head(group, _entry_sentence(entry, style), style)
-    notes = [("help", group.rule.fix), *_notes(entry), ("also", ", ".join(entry.also))]
+    notes = [("help", _advice(group)), *_notes(entry), ("also", ", ".join(entry.also))]
     return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n"
 
 
 def _common(group: RuleGroup, style: Style) -> str:
     """Return what several findings of a rule have in common."""
     summary = f"{plural(group.size, 'finding')}: {style.text(group.rule.summary.removesuffix('.'))}"
-    notes = [("help", group.rule.fix), ("also", ", ".join(_common_rules(group) or ()))]
+    notes = [("help", _advice(group)), ("also", ", ".join(_common_rules(group) or ()))]
     return "\n".join([_head(group, summary, style), *_noted(notes, 2, style)]) + "\n"
+
+
+def _advice(group: RuleGroup) -> str:
+    return advice_for(group.rule.fix, (entry.shown.file for entry in group.entries))
 
 
 def _common_rules(group: RuleGroup) -> list[str] | None:

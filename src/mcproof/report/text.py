@@ -123,18 +123,18 @@ class TextRenderer(Renderer):
 
     def facts(self, block: blocks.Facts) -> Iterator[str]:
         style = self._style
-        yield f"\n{style.paint(style.fitting(block.title, style.width), 'bold')}\n"
+        yield f"\n{style.paint(style.sentence(block.title, style.width), 'bold')}\n"
         for fact in block.facts:
             word = style.symbol(fact.word, _ASCII.get(fact.word, fact.word))
             painted = f"{style.paint(word, _COLOURS[fact.tone], 'bold')} " if word else ""
             head = f"  {fact.label:{_FACT_LABEL}}{painted}"
-            yield f"{head}{style.fitting(fact.text, style.width - display_width(head))}\n"
+            yield f"{head}{style.sentence(fact.text, style.width - display_width(head))}\n"
             indent = _FACT_LABEL + 4
             for detail in fact.details:
                 first, *others = wrapped(style.text(detail, 500), style.width, used=indent, indent=indent)
-                yield f"{' ' * (indent - 2)}- {style.fitting(first, style.width - indent)}\n"
+                yield f"{' ' * (indent - 2)}- {style.sentence(first, style.width - indent)}\n"
                 if rest := " ".join(map(str.strip, others)):
-                    yield f"{' ' * indent}{style.fitting(rest, style.width - indent)}\n"
+                    yield f"{' ' * indent}{style.sentence(rest, style.width - indent)}\n"
         yield "\n"
 
     def edits(self, block: blocks.Edits) -> Iterator[str]:
@@ -145,7 +145,7 @@ class TextRenderer(Renderer):
             words = style.text(f"{edit.what}: {edit.why}" if edit.why else edit.what, 500)
             first, *others = wrapped(words, style.width, used=5, indent=5)
             rest = [" ".join(map(str.strip, others))] if others else []
-            shown = [style.fitting(part, style.width - 5) for part in (first, *rest)]
+            shown = [style.sentence(part, style.width - 5) for part in (first, *rest)]
             shown.append(style.paint(self._ending(edit.place, style.width - 5), "dim"))
             drawn.append(shown)
         room -= sum(map(len, drawn))
@@ -153,14 +153,15 @@ class TextRenderer(Renderer):
             yield f"{number:>3}  " + "\n     ".join(lines) + "\n"
             snippet = edit.snippet.splitlines()[: max(0, room)]
             room -= len(snippet)
-            yield from (f"       {style.paint(style.fitting(line, style.width - 7), 'help')}\n" for line in snippet)
+            yield from (f"       {style.paint(style.sentence(line, style.width - 7), 'help')}\n" for line in snippet)
 
     def _ending(self, place: str, room: int) -> str:
         """A place in a file, cropped at its beginning: the folders say least."""
         if display_width(shown := self._style.text(place, 1_000)) <= room:
             return shown
         ellipsis = self._style.symbol("…", "...")
-        return ellipsis + self._style.ending(place, room - len(ellipsis))
+        ending = self._style.ending(place, room - len(ellipsis))
+        return ellipsis + ending[max(0, ending.find("/", 0, len(ending) // 2)) :]
 
     def findings(self, block: blocks.Findings) -> Iterator[str]:
         return findings_text(block, self._style)

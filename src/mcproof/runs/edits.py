@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import advice_of
 from mcproof.checks.reporting import locate, locate_findings, number_twins, written_item
 from mcproof.checks.rule import VERDICTS, GradeTraits, Thresholds
 from mcproof.checks.scores.grade import LETTERS, POINTS, letter_of
@@ -225,7 +226,7 @@ def _what(draft: _Draft, scored: Scored) -> str:
     improvement = next((step for step in scored.improvements if step.rule in draft.rules), None)
     if improvement is not None:
         return improvement.remedy
-    advice = first.rule.advice.partition(". ")[0].rstrip(".")
+    advice = advice_of([first]).partition(". ")[0].rstrip(".")
     ends = (
         [] if len(advice) <= _LONGEST_ADVICE else [clause_end.start() for clause_end in _END_OF_CLAUSE.finditer(advice)]
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from mcproof.checks.findings import advice_of
 from mcproof.checks.rule import VERDICTS, Rule, Thresholds, TrustTraits, Verdict
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.stored_form import Count, Text, member, record
@@ -104,7 +105,7 @@ def trust_score(
         coverage=state.coverage,
         hard_fails=list(state.hard_fails),
         reasons=list(_reasons(state, by_id, by_rule, thresholds)),
-        actions=_actions(state, judged, outcomes, thresholds),
+        actions=_actions(state, by_rule, outcomes, thresholds),
         outcomes=outcomes,
         published_score=state.published_score,
     )
@@ -221,18 +222,23 @@ def _statement(rule: Rule, findings: list[Finding]) -> str:
 
 
 def _actions(
-    state: _State, rules: Sequence[Rule], outcomes: Sequence[RuleOutcome], thresholds: Thresholds
+    state: _State, by_rule: Mapping[str, list[Finding]], outcomes: Sequence[RuleOutcome], thresholds: Thresholds
 ) -> list[Action]:
     """What to fix, in this order: what improves the verdict most, then what gains the most points.
 
     Each gain counts from the action before it, so that the gains add up to what all of them achieve.
     """
     alone: list[tuple[RuleOutcome, Action]] = []
-    for number, (rule, outcome) in enumerate(zip(rules, outcomes, strict=True)):
+    for number, outcome in enumerate(outcomes):
         if outcome.outcome == "failed":
-            fixed = [*outcomes[:number], RuleOutcome(rule.id, "passed", outcome.weight), *outcomes[number + 1 :]]
+            fixed = [*outcomes[:number], RuleOutcome(outcome.rule, "passed", outcome.weight), *outcomes[number + 1 :]]
             after = _State.of(fixed, thresholds)
-            alone.append((outcome, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
+            alone.append(
+                (
+                    outcome,
+                    Action(outcome.rule, advice_of(by_rule[outcome.rule]), after.score - state.score, after.verdict),
+                )
+            )
     alone.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
     actions, reached = [], state
     done = {outcome.rule: outcome for outcome in outcomes}

@@ -392,7 +392,7 @@ def _findings_page(document: dict[str, Any], finished: TargetFinished, arguments
     findings = document["findings"]
     reported = finished.result.findings[offset : offset + len(findings)]
     for finding, shown, original in zip(findings, reported, originals(reported, finished.findings), strict=True):
-        finding["help"] = shown.rule.fix
+        finding["help"] = shown.advice
         finding["snippets"] = _snippets(finished.catalog, original)
     return document
 

@@ -299,8 +299,9 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
 
     Why: a model passes on whatever a web page or a document told it to. `; curl … | sh` in such a parameter runs with
     the rights of the server.
-    Fix: run a fixed program with a list of arguments and no shell (`subprocess.run([…])`, `execFile`). Where a shell is
-    needed, quote with `shlex.quote`.
+    Fix: run a fixed program with a list of arguments and no shell: `subprocess.run([…])`. Where a shell is needed,
+    quote with `shlex.quote`. In JavaScript: run a fixed program with a list of arguments and no shell:
+    `execFile(program, [args])`.
 
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     A check of the parameter against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
@@ -313,8 +314,8 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     """A value of the client is evaluated as code, unpickled, or names a module or package to load.
 
     Why: whoever controls the text that a model reads can run code in the server.
-    Fix: parse data with `json.loads`, `JSON.parse`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a
-    table.
+    Fix: parse data with `json.loads`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a table.
+    In JavaScript: parse data with `JSON.parse`, and look names up in a table.
 
     Functions that evaluate what they parse count, such as `sympy.sympify` and `DataFrame.query`.
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
@@ -340,8 +341,8 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     """A value of the client is used as a path that no check keeps in a folder.
 
     Why: `../../.ssh/id_rsa` or an absolute path reads or writes any file that the server can.
-    Fix: resolve the path and compare: `(root / name).resolve().is_relative_to(root)`, or in JavaScript
-    `path.resolve(root, name).startsWith(root + path.sep)`.
+    Fix: resolve the path and compare: `(root / name).resolve().is_relative_to(root)`. In JavaScript: resolve the path
+    with `path.resolve(root, name)`, and compare with `startsWith(root + path.sep)`.
 
     `relative_to` and `os.path.commonpath` on resolved paths, `Path(x).name` and a check against fixed values are also
     known, in the same function or in one that it calls. Open the path that was checked: a check of `root / name` says
@@ -358,7 +359,8 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     """A path is checked by the start of its text: `path.startswith(root)`.
 
     Why: `/data-private` starts with `/data`. A path without `resolve` also leaves the folder through `..` or a link.
-    Fix: compare parts, not text: `Path(path).resolve().is_relative_to(root)`, in JavaScript with `root + path.sep`.
+    Fix: compare parts, not text: `Path(path).resolve().is_relative_to(root)`. In JavaScript: resolve the path with
+    `path.resolve(root, name)`, and compare with `startsWith(root + path.sep)`.
 
     A root that ends with a separator, compared with a resolved path, is a valid check. CVE-2025-53110; CWE-22.
     """
@@ -395,7 +397,8 @@ def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
     """A value of the client names the attribute that is read, set or called.
 
     Why: `getattr` reaches every attribute of an object, not only those that the author had in mind.
-    Fix: look the name up in a dictionary of the functions that callers may use.
+    Fix: look the name up in a dictionary of the functions that callers may use. In JavaScript: look the name up in a
+    `Map` of the functions that callers may use.
 
     A fixed prefix (`getattr(self, f"handle_{name}")`) or a check against fixed values makes it silent. CWE-470.
     """
