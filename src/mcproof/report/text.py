@@ -370,7 +370,10 @@ class TextRenderer(Renderer):
     def panel(self, block: blocks.Panel) -> Iterator[str]:
         yield "\n"
         if block.title:
-            yield f"{self._style.paint(block.title, 'bold')}{f': {block.gist}' if block.gist else ''}\n"
+            title = self._style.paint(block.title, "bold")
+            gist = f": {block.gist}" if block.gist else ""
+            first, *others = wrapped(gist, self._style.width, used=display_width(block.title), indent=4)
+            yield f"{title}{first}\n" + "".join(f"{line}\n" for line in others)
         yield from self.draw(block.blocks)
 
     def deductions(self, block: blocks.Deductions) -> Iterator[str]:

@@ -106,6 +106,22 @@ def test_a_description_that_only_repeats_the_name_scores_nothing_whatever_the_sc
     assert score.reasons == ["only repeats the name: -1.00"]
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Count the words of one note.", None),
+        ("Hinweis: count words.", "says no more than the name"),
+        ("Note: count words.", "says no more than the name"),
+        ("Simply count words easily.", "says no more than the name"),
+        ("Count the words.", "only repeats the name"),
+    ],
+)
+def test_only_a_text_without_further_words_repeats_the_name(text: str, reason: str | None) -> None:
+    score = scored(text, NO_PARAMETERS, "count_words")
+    assert (score.score == 0) == (reason is not None)
+    assert score.reasons[0].startswith(f"{reason}: -" if reason else "does not say when to use it: -")
+
+
 @pytest.mark.parametrize("text", ["", "   \n", "获取天气预报", "Sucht Termine im Kalender."])
 def test_the_costs_and_the_score_make_one(text: str) -> None:
     score = scored(text, BARE_CITY)

@@ -8,7 +8,7 @@ topics.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -288,6 +288,11 @@ class ParsedDescription(NamedTuple):
         return frozenset(map(stem, words.union(parts)))
 
 
+def repeats(sentence: Sentence, name: frozenset[str]) -> bool:
+    """Whether a sentence has no words besides those of a name and function words."""
+    return all(token in CONNECTING or stem(token) in name for token in sentence.tokens)
+
+
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
     """Parse a description; words of the tool's name are not content for an aspect."""
     seen: set[tuple[str, ...]] = set()
@@ -439,8 +444,10 @@ def _without_repetition(
     return tokens
 
 
-def _content(tokens: Iterable[str]) -> frozenset[str]:
-    return frozenset(chain.from_iterable(map(_PIECES.__getitem__, tokens)))
+def _content(tokens: tuple[str, ...]) -> frozenset[str]:
+    content = frozenset(chain.from_iterable(map(_PIECES.__getitem__, tokens)))
+    topics = ONLY_FIRST.intersection(tokens[1:])
+    return content.union(map(stem, topics)) if topics else content
 
 
 class _Pieces(dict[str, tuple[str, ...]]):

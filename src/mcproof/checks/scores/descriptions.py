@@ -17,6 +17,7 @@ from mcproof.checks.scores.description_text import (
     explains_parameter,
     gives_example,
     parse_description,
+    repeats,
     says_more,
     stem,
     stems_of,
@@ -31,6 +32,10 @@ LONG = 2_048
 _BOUNDS = frozenset(
     ("enum", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 ) | {"minLength", "maxLength", "minItems", "maxItems"}
+
+
+_WORDS_OF_REPETITION = {True: "only repeats the name", False: "says no more than the name"}
+"""The loss of a text, by whether its words are those of the name, or others that carry no content."""
 
 
 class Loss(NamedTuple):
@@ -53,8 +58,9 @@ class Subject(NamedTuple):
 def purpose(subject: Subject) -> list[Loss]:
     """Whether the first sentence says what the tool does, which is what agents choose by."""
     opening = subject.parsed.sentences[0]
-    if not opening.content - stems_of(subject.tool.name):
-        return [Loss("the first sentence only repeats the name", 0.8)]
+    name = stems_of(subject.tool.name)
+    if not opening.content - name:
+        return [Loss(f"the first sentence {_WORDS_OF_REPETITION[repeats(opening, name)]}", 0.8)]
     if amount(opening.content) < FEW_WORDS:
         return [Loss("the first sentence is vague", 0.4)]
     return []
@@ -271,8 +277,9 @@ def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
     name = stems_of(tool.name)
     if not all(sentence.content <= name for sentence in parsed.sentences):
         return None
-    is_name = any(sentence.content for sentence in parsed.sentences)
-    return Loss("only repeats the name" if is_name else "says nothing about the tool", 1.0)
+    if not any(sentence.content for sentence in parsed.sentences):
+        return Loss("says nothing about the tool", 1.0)
+    return Loss(_WORDS_OF_REPETITION[all(repeats(sentence, name) for sentence in parsed.sentences)], 1.0)
 
 
 def _score(losses: list[Loss]) -> float:

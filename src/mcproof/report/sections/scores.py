@@ -84,7 +84,10 @@ def score_blocks(result: TargetResult) -> Iterator[Block]:
         if help_panel.blocks:
             yield Only((TEXT,), [help_panel])
     if descriptions is not None and descriptions.tools:
-        gist = f"{descriptions.mean:.2f} of 1.00 on average"
+        # Its bad scores would seem to contradict a good letter.
+        gist = f"{descriptions.mean:.2f} of 1.00 on average, which the letter does not count"
+        if descriptions.weakest:
+            gist += f"; the worst {len(descriptions.weakest)} of {len(descriptions.tools):,}"
         yield Only((TEXT,), [Panel("Descriptions", [Weakest(descriptions.weakest)], gist)])
     if tokens is not None and tokens.tools:
         gist = f"{plural(tokens.total, 'token')} in every request"
