@@ -58,6 +58,29 @@ def test_a_command_of_a_project_leads_to_its_source(project: Path, command: str,
     assert found == (None if source is None else os.path.join(project, source))
 
 
+@pytest.mark.parametrize(
+    ("command", "is_read"),
+    [
+        ("npx -y @scope/notes", True),
+        ("npx @scope/notes --stdio", True),
+        ("npm exec @scope/notes", True),
+        ("npx -y @scope/notes@1.2.0", True),
+        ("npx -y @scope/notes@1.3.0", False),
+        ("npx -y @scope/notes@latest", False),
+        ("pnpm dlx @scope/notes", False),
+        ("npx -y @scope/others", False),
+        ("npx -y @scope/../notes", False),
+    ],
+)
+@pytest.mark.parametrize("directory", [".", "other"])
+def test_npx_starts_the_package_that_is_installed(project: Path, command: str, is_read: bool, directory: str) -> None:
+    package = project / "node_modules" / "@scope" / "notes"
+    written(package, **{"package.json": '{"name": "@scope/notes", "version": "1.2.0", "main": "index.js"}'})
+    written(project / "node_modules" / "notes", **{"package.json": '{"name": "notes", "version": "1.2.0"}'})
+    found = source_of_command(command.split(), os.path.normpath(project / directory))
+    assert found == (str(package) if is_read else None)
+
+
 def test_a_console_script_leads_to_its_package_and_no_other(project: Path) -> None:
     site = project / "venv" / "lib" / "python3.12" / "site-packages"
     written(

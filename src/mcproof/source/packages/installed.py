@@ -82,6 +82,11 @@ RUNNERS: dict[str, tuple[Runner, ...]] = {
 }
 
 
+_PREFER_LOCAL = ("npx", "npm", "bunx", "bun")
+"""Runners that start an installed package rather than fetching it."""
+_NPM_NAME = re.compile(r"(?:@[\w~-][\w.~-]*/)?[\w~-][\w.~-]*", re.ASCII)
+
+
 def unwrapped(words: Sequence[str]) -> list[str]:
     """Return a command without wrappers such as `env NAME=VALUE` and `cmd /c`."""
     rest = list(words)
@@ -239,7 +244,8 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
 def source_of_command(words: Sequence[str], directory: str | None) -> str | None:
     """Return the file or folder with the source that a command starts; None if it is not on this machine.
 
-    It is a script, a module, or the package behind a console script, never more than its own package.
+    It is a script, a module, or the package behind a console script, never more than its own package. Of what `npx`
+    names, it is the package in `node_modules` that `npx` prefers to fetching it.
     """
     program, *rest = program_of(words) or [""]
     folder = directory or os.curdir
@@ -258,10 +264,27 @@ def source_of_command(words: Sequence[str], directory: str | None) -> str | None
         interpreter = _file_of(unwrapped(words)[0], folder)
         sites = [] if interpreter is None else _sites_of(interpreter, program)
         return _module_in([folder, os.path.join(folder, "src"), *sites], module)
+    if program in _PREFER_LOCAL and rest[:1] != ["dlx"]:
+        return _local_package(words, folder)
     # Without a script, these have no source of their own on this machine.
     is_launcher = program in RUNNERS or _INTERPRETERS.fullmatch(program) is not None
     file = None if is_launcher or not program else _file_of(unwrapped(words)[0], folder)
     return None if file is None else _behind(file, folder)
+
+
+def _local_package(words: Sequence[str], folder: str) -> str | None:
+    """Return the installed package that a runner of npm starts; None if it fetches another version."""
+    packages = command_packages(words)
+    if len(packages) != 1 or _NPM_NAME.fullmatch(packages[0].name) is None:
+        return None
+    (package,) = packages
+    for above in folders_above(os.path.abspath(folder), _HIGHEST_CLIMB):
+        path = os.path.join(above, MODULES, *package.name.split("/"))
+        if os.path.isfile(os.path.join(path, "package.json")):
+            installed = next((known.version for known in node_project(path) if known.name == package.name), None)
+            # Without a version or a tag, any that is installed.
+            return path if package.name in words or (installed and package.version == installed) else None
+    return None
 
 
 def _file_of(word: str, folder: str) -> str | None:
