@@ -1,4 +1,4 @@
-"""Comments in Python source that suppress findings, and those that say nothing any more."""
+"""Comments in source that suppress findings, and those that say nothing any more."""
 
 from __future__ import annotations
 
@@ -481,3 +481,18 @@ def test_what_a_comment_ignores_is_not_fixed(tmp_path: Path) -> None:
     text = (tmp_path / "server.py").read_text(encoding="utf-8")
     assert text.count("additionalProperties") == 1
     assert "required" not in text
+
+
+@pytest.mark.parametrize("suffix", ["ts", "js"])
+def test_a_comment_in_typescript_or_javascript_suppresses_next_to_its_tool(tmp_path: Path, suffix: str) -> None:
+    source = tmp_path / f"server.{suffix}"
+    source.write_text(
+        'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";\n'
+        'const server = new McpServer({ name: "shop", version: "1.0.0" });\n'
+        'server.tool("buy", async () => ({})); // mcproof: ignore[tool-no-description] known to all\n'
+        'server.tool("sell", async () => ({}));\n',
+        encoding="utf-8",
+    )
+    document = document_of(run("lint", str(source), "--format", "json"), "lint")
+    missing = [finding["tool"] for finding in document["findings"] if finding["rule"] == "tool-no-description"]
+    assert missing == ["sell"]
