@@ -210,6 +210,17 @@ server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: [
 """
 
 
+def test_a_snippet_of_several_lines_hides_no_other_form(here: Path) -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+    look_up = {"name": "look_up", "description": "Looks up one word in the dictionary.", "inputSchema": schema}
+    (here / "python3").write_text(f"#!/bin/sh\nexec {shlex.join(small_server([look_up])[1:])}\n", encoding="utf-8")
+    (here / "python3").chmod(0o755)
+    document = document_of(run("check", "--static", "--format", "json", "--", "./python3"), "check")
+    edit = next(edit for edit in document["next"] if "prop-no-description" in edit["rules"])
+    signature = 'word: Annotated[str, Field(description="…")]'
+    assert edit["snippet"] == f'{signature}\nor: "word": {{"type": "string", "description": "…"}}'
+
+
 @pytest.mark.parametrize("has_source", [True, False])
 def test_the_snippet_of_a_started_server_has_the_form_of_its_source(here: Path, has_source: bool) -> None:
     schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}

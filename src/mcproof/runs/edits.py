@@ -277,8 +277,9 @@ def _snippet(catalog: Catalog, findings: list[Finding], source: Catalog | None) 
         lines = helped[0].code.splitlines() if helped else []
         # Which of the forms the code has is unknown: those of one line have room beside the first.
         others = [other.code for other in helped[1:] if other.rule == helped[0].rule and "\n" not in other.code]
-        if len(lines) == 1 and others:
-            return f"{lines[0]}\nor: {others[0]}"
+        written = [line for line in lines if not line.startswith(("from ", "import "))]
+        if len(written) == 1 and others:
+            return f"{written[0]}\nor: {others[0]}"
         more = ["…"] if len(lines) > _LONGEST_SNIPPET else []
         return "\n".join([*lines[:_LONGEST_SNIPPET], *more])
     fix = next((finding.fix for finding in findings if finding.fix is not None), None)

@@ -202,6 +202,7 @@ def test_every_snippet_for_python_is_applied_to_a_server() -> None:
 
 
 OPEN = {"type": "object", "properties": {"query": {"type": "string"}}}
+BY_HAND = {"type": "object", "properties": {"pages": {"type": "array", "items": {"type": ["integer", "null"]}}}}
 
 
 def tools(*schemas: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -233,6 +234,10 @@ def tools(*schemas: dict[str, Any], **fields: Any) -> dict[str, Any]:
         (tools(OPEN), ["node", "dist/index.js"], ("zod", "literal")),
         (tools(OPEN), ["./library"], ("mcp", "zod")),
         (tools(OPEN), [], ("mcp", "zod")),
+        # No class or signature of Python is written with a list of types.
+        (tools(OPEN, BY_HAND), ["python3", "server.py"], ("lowlevel",)),
+        (tools(OPEN, BY_HAND), ["./library"], ("lowlevel", "literal")),
+        (tools(OPEN, BY_HAND), ["node", "dist/index.js"], ("zod", "literal")),
     ],
 )
 def test_a_framework_is_recognised_only_if_it_is_certain(

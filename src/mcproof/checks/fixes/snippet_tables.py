@@ -30,10 +30,13 @@ FRAMEWORKS = {
 }
 """The frameworks that snippets exist for, with their names."""
 COMMONEST = (MCP2, ZOD)
+EITHER_LITERAL = (LOW_LEVEL, LITERAL)
 _OF_LANGUAGE = {"python": (FASTMCP, LOW_LEVEL), "javascript": (ZOD, LITERAL)}
 """Of a server that shows only its language: FastMCP of mcp is recognised by its schemas."""
 _PYTHON_LAUNCHERS = ("python", "uv", "uvx", "pipx", "poetry", "hatch", "fastmcp")
 _JAVASCRIPT = ("node", "npx", "tsx", "ts-node", "bun", "bunx", "deno", "npm", "pnpm", "yarn")
+_MOST_PARTS = 2_000
+"""How many parts of a schema are looked at for how it was written."""
 _DIALECTS = ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema")
 """What zod writes as `$schema`, in its third and fourth version."""
 
@@ -65,7 +68,21 @@ def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     is_of_zod = all(schema.get("$schema") in _DIALECTS and "title" not in schema for schema in schemas)
     if schemas and language != "python" and is_of_zod:
         return (ZOD,)
+    if language != "javascript" and any("$schema" not in schema and _is_written_by_hand(schema) for schema in schemas):
+        return (LOW_LEVEL,) if language == "python" else EITHER_LITERAL
     return _OF_LANGUAGE.get(language, COMMONEST)
+
+
+def _is_written_by_hand(schema: Any) -> bool:
+    """Whether a schema has a list of types: classes and signatures of Python are written with `anyOf`."""
+    waiting, seen = [schema], 0
+    while waiting and seen < _MOST_PARTS:
+        part = waiting.pop()
+        seen += 1
+        if isinstance(part, dict) and isinstance(part.get("type"), list):
+            return True
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return False
 
 
 def _language(server: Any) -> str:
@@ -249,7 +266,6 @@ def _union(schema: dict[str, Any]) -> list[Any]:
 
 
 _SIGNATURE = (MCP2, MCP1, FASTMCP)
-_EITHER_LITERAL = (LOW_LEVEL, LITERAL)
 _FIELD = "from typing import Annotated\nfrom pydantic import Field\n"
 _MODEL = "from pydantic import BaseModel, ConfigDict\n"
 _CLOSED = 'ArgModelBase.model_config["extra"] = "forbid"'
@@ -284,20 +300,20 @@ _version = partial(SnippetTemplate, ("server-no-version", "WIR-010"))
 
 TEMPLATES = (
     _described_parameter(_SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default'),
-    _described_parameter(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'),
+    _described_parameter(EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'),
     _described_parameter((ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
     _example(
         _SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default'
     ),
-    _example(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
+    _example(EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
     _type(_SIGNATURE, _IN_SIGNATURE, "$name: $type$default"),
-    _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "$json_type"}'),
+    _type(EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "$json_type"}'),
     _type((ZOD,), _IN_SCHEMA, "$name: $zod"),
     _size(_SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
-    _size(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
+    _size(EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
     _size((ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
     _required(_SIGNATURE, f"{_IN_SIGNATURE}, without a default if every call needs it", "$name: $required_type"),
-    SnippetTemplate(("SCH-001", "tool-no-required", "MP004"), _EITHER_LITERAL, _IN_SCHEMA, '"required": ["$name"]'),
+    SnippetTemplate(("SCH-001", "tool-no-required", "MP004"), EITHER_LITERAL, _IN_SCHEMA, '"required": ["$name"]'),
     _required((ZOD,), f"{_IN_SCHEMA}, without .optional() if every call needs it", "$name: $required_zod"),
     # The SDK has no option for it: the base class of all argument models is changed before the first tool uses it.
     _closed(

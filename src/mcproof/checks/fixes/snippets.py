@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.fixes.snippet_tables import (
     COMMONEST,
+    EITHER_LITERAL,
     FRAMEWORKS,
     LIST_SIZE,
     LITERAL,
@@ -305,4 +306,4 @@ def framework_names(catalog: Catalog) -> tuple[str, ...]:
         of_tools = {tool.source.framework for tool in catalog.tools if tool.source is not None}
         return tuple(FRAMEWORKS[name] for name in sorted(of_tools & {*FRAMEWORKS}))
     frameworks = live_frameworks(catalog)
-    return () if frameworks == COMMONEST else tuple(FRAMEWORKS[name] for name in frameworks)
+    return () if frameworks in (COMMONEST, EITHER_LITERAL) else tuple(FRAMEWORKS[name] for name in frameworks)
