@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.connect import ConnectOptions
+from mcproof.client import session
+from mcproof.client.connect import ConnectOptions, connect
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError
 from mcproof.client.peer import RpcResponse
@@ -21,6 +22,7 @@ from .running import PATIENT, children
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
 
 VALID = {"name": "find_book", "arguments": {"query": "rose"}}
@@ -156,6 +158,25 @@ def test_a_server_that_cannot_be_started_is_an_error_without_secrets() -> None:
         with_session(missing, lambda session: session.send("ping", None))
     assert secret not in str(error.value)
     assert error.value.file == missing.label
+
+
+def test_the_era_of_a_server_is_detected_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that starts slowly gets the messages of both eras, and may have to be started again for one of them."""
+    protocols: list[str | None] = []
+
+    async def connected(server: Endpoint, options: ConnectOptions) -> Connection:
+        protocols.append(options.protocol)
+        return await connect(server, options)
+
+    async def scene(first: Session) -> None:
+        monkeypatch.setattr(session, "connect", connected)
+        requested = (await first.connection()).requested
+        other = first.new_session()
+        await other.connection()
+        await other.close()
+        assert protocols == [None, requested]
+
+    with_session(server("good"), scene)
 
 
 def test_another_session_shares_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from mcproof.client.capture import OpenServer
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.probing import calls
-from mcproof.probing.probes import session
+from mcproof.probing.probes import promises, session
 from mcproof.runs import execute, prove
 from mcproof.runs.events import ProgressMade
 from mcproof.runs.requests import ProveRequest, TargetSelection
@@ -110,6 +111,34 @@ def test_invalid_calls_come_first_if_valid_ones_are_slow(monkeypatch: pytest.Mon
     document = tried("prove", *words)
     assert document["promises"]["kept"] == document["promises"]["declared"] > 0
     assert "time limit reached" in {entry["why"] for entry in document["not_tested"]}
+
+
+@pytest.mark.parametrize("kind", ["prove", "check"])
+def test_calls_of_tools_come_before_probes_that_start_the_server_again(
+    kind: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(promises, "_SETTLE", 100.0)  # such a probe takes all the time that is left
+    monkeypatch.setattr(prove, "MOST_PROBE_PROCESSES", 1)
+    log = here / "log"
+    document = tried(kind, "--max-time", "6", *starts(log, small_server([closed("read")])))
+    assert document["promises"]["kept"] + document["promises"]["broken"] > 0
+    first, *rest = log.read_text().splitlines()
+    assert first == "start"
+    assert "read" not in rest[rest.index("start") :]
+    left_out = {entry["what"]: entry["why"] for entry in document.get("not_tested", ())}
+    assert (
+        kind == "check"
+        or dict.fromkeys(("not_json", "not_object", "bad_version"), "time limit reached").items() <= left_out.items()
+    )
+
+
+def test_the_screen_of_a_check_names_the_probes_that_it_did_not_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promises, "_SETTLE", 100.0)
+    done = mcproof("check", "--verbose", "--max-time", "4", *small_server([closed("read")]))
+    assert "- not tried (time limit reached): not_json, not_object, bad_version\n" in done.output
+    assert done.errors.startswith("mcproof: may call 1 tool")
+    (seconds,) = re.findall(r": took (\S+) s\n", done.errors)
+    assert float(seconds) >= 4, "the time in which tools are called counts"
 
 
 @pytest.mark.parametrize("words", [("prove", "--security"), ("fuzz", "--security"), ("check",)])

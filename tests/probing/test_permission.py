@@ -452,8 +452,8 @@ def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, m
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [
-        "calls 2 tools: find_book, count_books",
-        "calls 1 tool, presumed read-only: list_shelves",
+        "may call 2 tools: find_book, count_books",
+        "may call 1 tool, presumed read-only: list_shelves",
         "does not call 3 tools: add_book, delete_book, archive",
     ]
 
@@ -461,7 +461,7 @@ def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, m
 @pytest.mark.usefixtures("here", "hurried")
 def test_what_will_be_called_is_told_on_standard_error() -> None:
     done = mcproof("probe", "--format", "json", "--", *command("good"))
-    assert "calls 2 tools: find_book, count_books" in done.errors
+    assert "may call 2 tools: find_book, count_books" in done.errors
     assert "does not call 3 tools: add_book, delete_book, archive" in done.errors
 
 

@@ -144,14 +144,14 @@ def _print_skipped(result: TargetResult) -> None:
 
 
 def _print_calls(permissions: tuple[Permission, ...]) -> None:
-    """Report which tools will be called, before anything is sent."""
+    """Report which tools may be called, before anything is sent."""
     sure = [permission.tool.name for permission in permissions if permission.is_granted and not permission.is_presumed]
     presumed = [permission.tool.name for permission in permissions if permission.is_granted and permission.is_presumed]
     refused = [permission.tool.label for permission in permissions if not permission.is_granted]
     if sure:
-        print_note(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
+        print_note(f"may call {plural(len(sure), 'tool')}: {listed_names(sure)}")
     if presumed:
-        print_note(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
+        print_note(f"may call {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
     if refused:
         print_note(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
 

@@ -140,6 +140,8 @@ class ServerMemory:
         self.parameter_headers = ParameterHeaders()
         self.expired_sessions = 0
         """How often the server has ended a session that was in use, so that another was started."""
+        self.revision: str | None = None
+        """The revision in which a command was asked to work: once known, no further start has to detect the era."""
         self.called: set[str] = set()
         """The names of the tools that were called, whether or not a response came in time."""
 

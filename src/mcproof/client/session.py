@@ -175,10 +175,13 @@ class Session:
         """Return the connection, or connect. Raises ConnectError, without secrets."""
         if self._connection is None:
             try:
-                self._connection = await connect(self.server, self._options)
+                options = self._options._replace(protocol=self._options.protocol or self.memory.revision)
+                self._connection = await connect(self.server, options)
             except (ConnectError, LostError) as error:
                 raise for_report(error, self._hide, self.server.label) from None
             self._connection.memory = self.memory
+            if self.can_restart:
+                self.memory.revision = self._connection.requested
             self.starts += 1
             self._record_noise(self._connection)
         return self._connection

@@ -57,7 +57,7 @@ class ProgressMade(NamedTuple):
 
 
 class CallsPlanned(NamedTuple):
-    """The tools that are about to be called, and those that are not."""
+    """The tools that may be called, and those that are not."""
 
     permissions: tuple[Permission, ...]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof.checks.engine import check, needs_observation, unjudged_rules
@@ -150,8 +149,6 @@ def check_catalog(
     summarize: Callable[[CatalogFindings, Mapping[str, Unjudged]], Payload] | None = None,
 ) -> Checked:
     """Return the result of one catalog and what was observed besides; `summarize` makes a payload."""
-    # Reading the target is not timed here: it is the server that may be slow.
-    start = perf_counter()
     checked = find_problems(catalog, plan, tracker, observed)
     active = checked.active
     needs = _needs(tuple(plan.rules))
@@ -187,7 +184,6 @@ def check_catalog(
         gates=_gates(plan, grade, tokens, is_withheld=unknown is not None and unknown.best is not None),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(needs, unjudged, observed), *_unsought(catalog, payload)],
-        seconds=perf_counter() - start,
         payload=payload if summarize is None else summarize(checked, unjudged),
         code_help=_code_help(catalog, active),
         not_judged=unknown,

@@ -6,7 +6,7 @@ An interrupt keeps the results so far. Times and interrupts at the end of a run 
 from __future__ import annotations
 
 import os
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
@@ -349,12 +349,16 @@ class TargetRun:
     def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetResult]:
         results: list[TargetResult] = []
         total = len(self.inputs)
+        begin = perf_counter()
         try:
             live = self._list_servers()
             for number, (source, plan) in enumerate(zip(self.inputs, self.plans, strict=True), 1):
+                if total > 1:  # servers are listed at once, which is the time of none of them
+                    begin = perf_counter()
                 self._listen(TargetStarted(number, total, source.name))
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
+                    checked = checked._replace(result=checked.result._replace(seconds=perf_counter() - begin))
                     results.append(checked.result)
                     self._listen(TargetFinished(checked.result, checked.catalog, checked.findings))
                     # Not raised: the part that was checked is still a result.

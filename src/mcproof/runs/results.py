@@ -341,6 +341,7 @@ class TargetResult(NamedTuple):
     fail_on: str = "error"
     untested: list[Untested] = []  # noqa: RUF012
     seconds: float = 0.0
+    """How long reading, calling and judging it took."""
     payload: Payload = LintPayload()
     """What this kind of run adds."""
     code_help: list[CodeHelp] = []  # noqa: RUF012

@@ -136,7 +136,7 @@ COMMANDS = (
             Option(
                 CALLS,
                 "--max-time SECONDS",
-                "how long read-only tools are called (default 30)",
+                "call no more this long after the start of the check (default 30)",
                 to="max_seconds",
                 type=seconds,
                 default=30.0,

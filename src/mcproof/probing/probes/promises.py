@@ -213,6 +213,8 @@ class ProtocolProbe(NamedTuple):
     send: Callable[[Session], Awaitable[tuple[ProbeCase, Response]]] | None = None
     only_if: Callable[[Session], Awaitable[str | None]] | None = None
     """Finds out whether the probe applies to a server; why not, or None."""
+    reconnects: bool = False
+    """Whether it opens connections of its own."""
     is_advice: bool = False
     """Whether the protocol recommends the rejection but does not require it."""
 
@@ -328,10 +330,10 @@ async def _pages(session: Session) -> str | None:
 
 PROBES = (
     ProtocolProbe("unknown_method", "a method that does not exist", method="mcproof/no-such-method"),
-    ProtocolProbe("not_json", "a message that is not JSON", send=_not_json),
-    ProtocolProbe("not_object", "JSON that is not an object", send=_not_object),
+    ProtocolProbe("not_json", "a message that is not JSON", send=_not_json, reconnects=True),
+    ProtocolProbe("not_object", "JSON that is not an object", send=_not_object, reconnects=True),
     ProtocolProbe("ping", "a ping", send=_ping, only_if=_has_no_ping),
-    ProtocolProbe("bad_version", "a protocol revision that does not exist", send=_bad_version),
+    ProtocolProbe("bad_version", "a protocol revision that does not exist", send=_bad_version, reconnects=True),
     ProtocolProbe(
         "bad_cursor",
         "a cursor that the server never issued",

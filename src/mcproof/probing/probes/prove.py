@@ -394,7 +394,10 @@ class _Evidence:
         return failed.id
 
     def _untested(self) -> Iterator[Untested]:
-        """The tools that were not tested, or only in part."""
+        """The probes that were not sent, and the tools that were not tested, or only in part."""
+        for sent_probe in self._sent_to(self._catalog.server):
+            if isinstance(sent_probe.case, SkippedProbe) and sent_probe.case.is_applicable:
+                yield Untested(sent_probe.case.probe, sent_probe.case.reason)
         for permission in self._plan.calls.permissions:
             tool = permission.tool
             what, sent, probes = f"tool {tool.label}", self._sent_to(tool), self._probing.tool_probes.get(id(tool))

@@ -203,8 +203,10 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         """The tools whose next valid call waits for what the calls under way return."""
         self._known = KnownValues()
         self._ranges: deque[CaseSpan] = deque()
-        checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
-        self._total = sum(permission.is_granted for permission in plan.calls.permissions) + checks
+        self._server_checks = [name for name in ("unknown_tool", *promises.NAMES) if name in plan.checks]
+        """The probes that call no tool."""
+        granted = sum(permission.is_granted for permission in plan.calls.permissions)
+        self._total = granted + len(self._server_checks)
         self._done = 0
         self._is_slow = False
         """Whether a valid call took long, and the time is limited."""
@@ -218,12 +220,19 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
 
     def sent(self) -> dict[int, list[SentProbe]]:
         """The probes sent, by the identity of the item, with the corrections of blame."""
-        of_item = {id(self._catalog.server): list(map(self._corrected, self._server_probes))}
+        of_item = {id(self._catalog.server): list(self._sent_to_server())}
         for run in self._runs.values():
             of_item[id(run.tool)], is_stopped = run.in_order(self._corrected)
             if is_stopped:
                 self.stopped[id(run.tool)] = "repeated crashes or hangs"
         return of_item
+
+    def _sent_to_server(self) -> Iterator[SentProbe]:
+        """The probes that call no tool, in the order of their names; one that was not sent is a skipped one."""
+        sent = {probe.case.probe: self._corrected(probe) for probe in self._server_probes}
+        for name in self._server_checks:
+            not_sent = SkippedProbe(name, self.trouble or "not reached", True)
+            yield sent.get(name) or SentProbe(self._catalog.server, not_sent)
 
     def _corrected(self, sent: SentProbe) -> SentProbe:
         sender, number = sent.number
@@ -266,15 +275,18 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         self._later = [permission for permission in granted if not permission.is_forced]
         forced = [permission for permission in granted if permission.is_forced]
         try:
-            # First and alone: they use connections of their own, and a server may end with them.
-            await self._in_time(self._probe_server)
+            # The tools first: what a limit of time leaves out is then what matters less.
             self._waiting.extend(permission for permission in self._later if not _required(permission.tool))
             self._later = [permission for permission in self._later if _required(permission.tool)]
             await all_of(*self._pool.jobs(self._work))
+            # Alone, as a server may end with such a request.
+            await self._in_time(self._probe_server)
             # Tools that may change something come last, when all others have been judged on an untouched server.
-            if forced and not self.trouble:
+            if forced:
                 self._waiting.extend(forced)
                 await self._in_time(self._work_alone)
+            # Last: each starts a server, which may take seconds.
+            await self._in_time(self._probe_new_connections)
         except ConnectError as error:
             self.trouble = f"the server is gone: {error.message}"
         if self._limit.is_over() and self._done < self._total and not self.trouble:
@@ -284,6 +296,8 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
 
     async def _in_time(self, work: Callable[[Sender], Coroutine[Any, Any, None]]) -> None:
         """Work over the first session alone; pending requests are given up soon after the time limit."""
+        if self.trouble or self._limit.is_over():
+            return
         pool = WorkerPool(self._session, 1, self._limit, 0.0)
         await all_of(*pool.jobs(lambda session: work(self._sender(session, pings=True))))
         self._pool.was_cut |= pool.was_cut
@@ -301,35 +315,42 @@ class ProbeSession(Campaign["Permission | CaseSpan"]):
         return self._done, self._total, f"{plural(self._sent, 'call')} {self._now}".rstrip()
 
     async def _probe_server(self, sender: Sender) -> None:
-        """Send the probes that call no tool."""
+        """Send the probes that call no tool, over the open connection."""
         server = self._catalog.server
         if "unknown_tool" in self._plan.checks:
             params: dict[str, Any] = {"name": NO_SUCH_TOOL, "arguments": {}}
             case = ProbeCase("unknown_tool", "a tool that does not exist", "rejection", params)
             self._server_probes.append(await self._send(sender, server, case, params))
             self._step("unknown_tool")
-        for probe in promises.PROBES:
-            if probe.name in self._plan.checks and not self._limit.is_over():
-                self._server_probes.append(await self._protocol_probe(sender, server, probe))
-                self._step(probe.name)
+        await self._send_protocol_probes(sender, [probe for probe in promises.PROBES if not probe.reconnects])
         if promises.NO_ARGUMENTS in self._plan.checks and not self._limit.is_over():
             self._server_probes.append(await self._call_without_arguments(sender))
             self._step(promises.NO_ARGUMENTS)
         await sender.check()
 
+    async def _probe_new_connections(self, sender: Sender) -> None:
+        """Send the probes that need connections of their own."""
+        await self._send_protocol_probes(sender, [probe for probe in promises.PROBES if probe.reconnects])
+
+    async def _send_protocol_probes(self, sender: Sender, probes: list[ProtocolProbe]) -> None:
+        for probe in probes:
+            if probe.name in self._plan.checks and not self._limit.is_over():
+                self._server_probes.append(await self._protocol_probe(sender, self._catalog.server, probe))
+                self._step(probe.name)
+
     async def _call_without_arguments(self, sender: Sender) -> SentProbe:
         """Call a tool that accepts an empty object without `arguments`, which the protocol makes optional."""
         server, probe = self._catalog.server, promises.NO_ARGUMENTS
-        tool = next((permission.tool for permission in self._later if not _required(permission.tool)), None)
+        readers = (permission for permission in self._calls.permissions if permission.is_granted)
+        tools = (permission.tool for permission in readers if not permission.is_forced)
+        tool = next((tool for tool in tools if not _required(tool)), None)
         if tool is None:
             return SentProbe(server, SkippedProbe(probe, "no tool that only reads has no required argument", False))
-        params: dict[str, Any] = {"name": tool.name}
-        case = ProbeCase(probe, f"a call of `{tool.name}` without `arguments`", "success", params)
-        start = monotonic()
-        empty = await self._send(sender, tool, case, {**params, "arguments": {}})
-        self._note_time(start)
         if self._is_slow:
             return SentProbe(server, SkippedProbe(probe, "calls are slow, and the time is limited", True))
+        params: dict[str, Any] = {"name": tool.name}
+        case = ProbeCase(probe, f"a call of `{tool.name}` without `arguments`", "success", params)
+        empty = await self._send(sender, tool, case, {**params, "arguments": {}})
         if empty.seen is None or not empty.seen.is_success:
             return SentProbe(server, SkippedProbe(probe, f"`{tool.name}` does not accept an empty object", False))
         return (await self._send(sender, tool, case, params))._replace(item=server)

@@ -131,7 +131,13 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
         for reason, cells in why.most_common(1)
         if 2 * cells > why.total()
     ]
-    details = [cut(detail, _FACT) for detail in [*broken[:_BROKEN], *unknown]]
+    untried = {
+        probe.probe: probe.reason
+        for probe in payload.proof.probes
+        if probe.tool is None and probe.outcome == "not_tested"
+    }
+    left = [f"not tried ({reason}): {', '.join(untried)}" for reason in [*untried.values()][:1]]
+    details = [cut(detail, _FACT) for detail in [*broken[:_BROKEN], *unknown, *left]]
     symbol, tone = ("✗", "bad") if counts.broken else ("?", "fair") if 2 * unjudged > counts.declared else ("✓", "good")
     return Fact("promises", symbol, text, tone, details)
 
