@@ -268,7 +268,7 @@ def test_no_edit_ends_within_a_word(here: Path, columns: int) -> None:
     whole, cropped = (run("check", "server.ts", env={"COLUMNS": width}).stdout for width in ("300", str(columns)))
     words = {word.rstrip(",:;") for word in whole.split()}
     ends = {line.removesuffix("…").split()[-1].rstrip(",:;") for line in cropped.splitlines() if line.endswith("…")}
-    assert ends or columns > 80
+    assert ends or columns > 60
     assert not ends - words
 
 
@@ -520,3 +520,38 @@ def test_options_of_mcproof_among_the_words_of_a_server_are_noted(name: str) -> 
     assert f"mcproof: options after `--` go to the server: {given}; put those of mcproof before `--`\n" in done.stderr
     assert "options after" not in run(name, *static, *small_server([tool()]), "--port", "8").stderr
     assert "options after" not in run(name, *static, "-q", *small_server([tool()]), *words).stderr
+
+
+def test_gains_that_have_no_room_are_left_out_and_never_cut(here: Path) -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path", "x"]}
+    named = [{**CLEAN_TOOL, "name": f"find {number}", "inputSchema": schema} for number in range(12)]
+    write(here / "bad.json", {"tools": [*named, FAULTY_TOOL]})
+    clauses = {clause for edit in checked("bad.json", "--fail-on", "never")["next"] for clause in _clauses(edit)}
+    for columns in range(40, 100, 6):
+        done = run("check", "bad.json", env={"COLUMNS": str(columns)})
+        shown = done.stdout.partition("Edits that help most")[2].partition("More: ")[0]
+        edits = re.split(r"\n +\d  ", re.sub(r"\n {5}(?:tool|parameter) [^\n]*", "", shown))[1:]
+        ends = [" ".join(edit.split()).rpartition("; ")[2].rpartition(": ")[2] for edit in edits]
+        assert len(ends) == 5
+        assert clauses.issuperset(ends), columns
+        assert len(done.stdout.splitlines()) <= 40 + 8 * (columns < 60)
+
+
+def _clauses(edit: dict[str, Any]) -> set[str]:
+    return {edit["what"], *edit["why"].split("; ")}
+
+
+def test_an_empty_string_in_an_enum_is_no_repeated_one(here: Path) -> None:
+    color = {"type": "string", "description": "The color of the cover.", "enum": ["", "red"]}
+    schema = {"type": "object", "properties": {"color": color}, "required": ["color"]}
+    write(here / "enum.json", {"tools": [{**CLEAN_TOOL, "inputSchema": schema}]})
+    whats = [edit["what"] for edit in checked("enum.json", "--fail-on", "never")["next"]]
+    assert "use distinct, non-empty strings in 1 enum" in whats
+
+
+def test_the_headline_of_a_page_has_no_backticks(here: Path) -> None:
+    write(here / "shared.json", {"tools": shared(12)})
+    page = run("check", "shared.json", "--format", "html").stdout
+    assert "describe <code>path</code>, in 12 tools from one definition" in page
+    assert "`" not in page.partition("<title>")[2].partition("</title>")[0]
+    assert "describe `path`" not in page

@@ -392,7 +392,11 @@ def test_the_grade_and_how_it_came_about_are_shown() -> None:
     score = report.scores.grade
     assert score is not None
     page = page_of(run_of(report))
-    assert page.one("p", name="tile").text == f"grade {score.letter}"
+    assert page.one("p", name="tile").text == "failed ✕"
+    assert (
+        page_of(run_of(report._replace(fail_on="never", gates=[]))).one("p", name="tile").text
+        == f"grade {score.letter}"
+    )
     assert f"{score.score} of 100, {score.word}" in page.text
     assert page.one("title").text.startswith(f"{score.letter} · ")
     cost = sum(each.points for each in score.deductions)
@@ -400,6 +404,13 @@ def test_the_grade_and_how_it_came_about_are_shown() -> None:
     for each in score.deductions:
         assert each.rule in page.text
     assert score.gains[0].remedy in page.one("ol", name="advice").text
+
+
+def test_an_excellent_grade_is_no_sign_of_a_target_that_fails() -> None:
+    page = page_of(run_of(report_of(GRADED["a"], gates=[Gate("max-tokens", 1, 118, False)])))
+    assert page.one("p", name="tile").text == "failed ✕"
+    assert "100 of 100" in page.text
+    assert page.source.count('class="band now"') == 1  # of the letter, on the scale beside it
 
 
 def test_a_score_below_zero_says_so() -> None:
@@ -595,7 +606,7 @@ def test_the_command_line_writes_and_prints_a_page(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert done.returncode == 1, done.stderr
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page.one("p", name="tile").text == "grade D"
+    assert page.one("p", name="tile").text == "failed ✕"
     assert done.stdout.decode("utf-8").splitlines() == page.source.splitlines()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.probing.outcomes import Failure
     from mcproof.report import blocks
     from mcproof.report.grids import ClientGrid, ClientRow, Row, Symbol
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.runs.results import Edit, RunResult, TargetResult
 
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
@@ -140,12 +140,12 @@ class TextRenderer(Renderer):
     def edits(self, block: blocks.Edits) -> Iterator[str]:
         """Draw what to do in two lines at most, and the place; snippets as far as the screen has room."""
         style, room = self._style, _EDIT_LINES
+        spare = room - 3 * len(block.edits)
         drawn = []
         for edit in block.edits:
-            words = style.text(f"{edit.what}: {edit.why}" if edit.why else edit.what, 500)
-            first, *others = wrapped(words, style.width, used=5, indent=5)
-            rest = [" ".join(map(str.strip, others))] if others else []
-            shown = [style.sentence(part, style.width - 5) for part in (first, *rest)]
+            lines = self._edit_lines(edit, 2 + max(0, spare))
+            spare -= max(0, len(lines) - 2)
+            shown = [style.sentence(line.strip(), style.width - 5) for line in lines]
             shown.append(style.paint(self._ending(edit.place, style.width - 5), "dim"))
             drawn.append(shown)
         room -= sum(map(len, drawn))
@@ -154,6 +154,16 @@ class TextRenderer(Renderer):
             snippet = edit.snippet.splitlines()[: max(0, room)]
             room -= len(snippet)
             yield from (f"       {style.paint(style.sentence(line, style.width - 7), 'help')}\n" for line in snippet)
+
+    def _edit_lines(self, edit: Edit, most: int) -> list[str]:
+        """What an edit does and gains, in at most so many lines: the last gains are left out whole, not cut."""
+        gains = edit.why.split("; ") if edit.why else []
+        while True:
+            words = ": ".join(filter(None, (edit.what, "; ".join(gains))))
+            lines = wrapped(self._style.text(words, 500), self._style.width, used=5, indent=5)
+            if len(lines) <= most or not gains:
+                return [*lines[: most - 1], " ".join(map(str.strip, lines[most - 1 :]))] if len(lines) > most else lines
+            gains.pop()
 
     def _ending(self, place: str, room: int) -> str:
         """A place in a file, cropped at its beginning: the folders say least."""

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from mcproof.services.store.recording import record_run
 from mcproof.services.store.tables import FINDINGS
 from mcproof.services.web.clients import RateLimit, client_of
+from mcproof.services.web.rendering import score_line
 from mcproof.services.web.server import WebSettings, create_service
 from report.trials import TRIALS
 from services.store.runs import BAD, GOOD, judged, linted, scanned
@@ -163,6 +164,17 @@ def test_rules_have_the_level_of_the_newest_run_with_them_and_its_order(database
     first, *others = LISTED.findall(client(database).get("/servers/books").text)
     assert first == ("tool-no-description", "error")
     assert {level for _, level in others} == {"note"}
+
+
+def test_the_ends_of_a_trend_differ() -> None:
+    def ends(*moments: str) -> tuple[str, str]:
+        line = score_line([(moment, 50.0) for moment in moments])
+        return line.first_label, line.last_label
+
+    assert ends("2026-01-01T08:00:00Z", "2026-01-02T09:30:00Z") == ("2026-01-01", "2026-01-02")
+    assert ends("2026-01-01T08:00:00Z", "2026-01-01T09:30:00Z") == ("2026-01-01 08:00", "2026-01-01 09:30")
+    assert ends("2026-01-01T08:00:00Z", "2026-01-01T08:00:05Z") == ("2026-01-01 08:00", "")
+    assert ends("2026-01-01", "2026-01-02") == ("2026-01-01", "2026-01-02")
 
 
 @pytest.mark.parametrize("path", ["/servers/none", "/runs/none", "/rules/none", "/nothing", "/assets/secret.py"])

@@ -290,7 +290,7 @@ _REMEDIES = {
     "CMP-023": "give {list of types} a single type",
     "CMP-024": "give {schema} a type",
     "CMP-025": "drop `type` beside {union}",
-    "CMP-026": "use distinct strings in {enum}",
+    "CMP-026": "use distinct, non-empty strings in {enum}",
     "CMP-027": "drop {`format` keyword}",
     "CMP-028": "anchor or simplify {pattern}",
     "CMP-029": "lower or drop {large bound}",

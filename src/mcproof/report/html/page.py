@@ -207,7 +207,7 @@ class PageView:
         if self.is_single:
             (target,) = self.targets
             grade = f"{target.grade.letter} · " if target.grade is not None else ""
-            return f"{grade}{target.result.title[:120]}: {target.headlines[0]} · mcproof"
+            return f"{grade}{target.result.title[:120]}: {target.headlines[0]} · mcproof".replace("`", "")
         return f"{self.verdict} · mcproof {command}"
 
     @property

@@ -90,7 +90,7 @@ class TargetView:
 
     @property
     def tile(self) -> Tile:
-        """The grade, or the verdict."""
+        """The grade, or the verdict if there is none or if the target failed."""
         # The worst true statement wins: trouble, then what cannot be told, then verdict, then grade.
         result, verdict, levels = self.result, self.verdict, self.findings.levels
         if result.trouble is not None:
@@ -103,7 +103,7 @@ class TargetView:
             word = result.payload.trust.verdict
             return Tile(SYMBOLS[word], TONES[word], word)
         grade = result.scores.grade
-        if grade is not None:
+        if grade is not None and not verdict.is_bad:
             return Tile(grade.letter, GRADE_TONES.get(grade.letter, "bad"), "grade")
         return verdict_tile(verdict)
 

@@ -204,7 +204,7 @@ async def server_page(request: Request, name: str, a: _Text = "", b: _Text = "")
     proof = next((run for run in runs if run.command == "prove" and not run.error), None)
     if proof is not None:
         promises = await _part(request, "contract", (proof.uid,), _report_of(request, proof.uid))
-    scores = [(run.started[:10], float(run.score)) for run in facts.history.runs if run.score is not None]
+    scores = [(run.started, float(run.score)) for run in facts.history.runs if run.score is not None]
     return render(
         "server.html",
         request,

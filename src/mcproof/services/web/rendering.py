@@ -186,5 +186,9 @@ def score_line(values: Sequence[tuple[str, float]]) -> Line:
         (round(number * step, 1), round(HEIGHT - score * HEIGHT / 100, 1)) for number, (_, score) in enumerate(values)
     ]
     points = " ".join(f"{x},{y}" for x, y in corners) if len(corners) > 1 else ""
-    spoken = f"scores from {values[0][1]:.0f} to {values[-1][1]:.0f}, {values[0][0]} to {values[-1][0]}"
-    return Line(points, corners[-1], f"{values[-1][1]:.0f}", values[0][0], values[-1][0], spoken)
+    first, last = values[0][0], values[-1][0]
+    is_one_day = first[:10] == last[:10]
+    # Only scores of one day need the time to be told apart.
+    start, end = (moment[:16].replace("T", " ") if is_one_day else moment[:10] for moment in (first, last))
+    spoken = f"scores from {values[0][1]:.0f} to {values[-1][1]:.0f}, {start} to {end}"
+    return Line(points, corners[-1], f"{values[-1][1]:.0f}", start, end.removeprefix(start), spoken)
