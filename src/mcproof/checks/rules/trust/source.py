@@ -420,11 +420,14 @@ def prints_to_stdout(source: SourceFlows) -> Iterator[Problem]:
     """A server over stdio prints text to stdout, which carries the protocol.
 
     Why: a client reads every line of stdout as a message. Some disconnect at the first one that is none.
-    Fix: print to `sys.stderr`, or use `logging`, which does so by default.
+    Fix: print to `sys.stderr`, or use `logging`, which does so by default. In JavaScript: print with `console.error`,
+    which writes to stderr.
 
     Reported are calls of `print` where a module is imported, directly before a server runs, and in the functions that
     handle calls. The official SDK leads what handlers print to stderr since version 2, so that those count only below
-    an older framework. A server that may also serve HTTP is not judged. In a live server, WIR-001 reports such lines.
+    an older framework. In JavaScript these are `console.log`, `console.info` and `console.debug`: in the functions that
+    handle calls, beside the call that connects the server, and at the top of that module. A server that may also serve
+    HTTP is not judged. In a live server, WIR-001 reports such lines.
     """
     for place in source.prints[:1]:
         also = source.prints[1:]

@@ -26,6 +26,7 @@ from mcproof.source.flow_facts import one_for_each_fact, plain_arguments, tools_
 from mcproof.source.flow_marks import LabelMark, is_contained
 from mcproof.source.javascript.flows import tables
 from mcproof.source.javascript.flows.expressions import evaluate
+from mcproof.source.javascript.flows.stdout import stdout_prints
 from mcproof.source.javascript.flows.values import NOTHING, Flow, FunctionRef
 from mcproof.source.javascript.flows.walk import Declarations, Use, Walk, WalkLimitError, parameters_of
 from mcproof.source.javascript.interp.functions import JsFunction
@@ -47,7 +48,7 @@ _WRAPPERS = frozenset(("arguments", "params", "request", "variables"))
 
 _NESTED = ("params", "arguments")
 """The members in which frameworks of servers pass the arguments on."""
-_UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE, STDOUT), "it is not looked for in JavaScript and TypeScript")
+_UNREAD = dict.fromkeys((ARGUMENT, ATTRIBUTE), "it is not looked for in JavaScript and TypeScript")
 
 
 class Entry(NamedTuple):
@@ -174,8 +175,10 @@ def collect_flows(
     declarations = Declarations(modules, MOST_STEPS_IN_ALL)
     uses_at: dict[tuple[str, int], tuple[Use, dict[str, None], dict[str, None], dict[str, None]]] = {}
     incomplete = []
+    handlers = []
     for entry in entries_of(modules, items, declarations):
         own = [tool for tool in tools if tool.get("name") == entry.name] or tools
+        handlers.append(entry.ref)
         uses, is_complete = _uses(entry, declarations, plain_arguments(own) | entry.checked)
         if not is_complete:
             incomplete.append(entry.name or entry.kind)
@@ -193,7 +196,11 @@ def collect_flows(
         if len(uses_at) > MOST_FLOWS:
             break
     flows = [_flow(kind, *reached) for (kind, _), reached in uses_at.items()]
-    return SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete), _UNREAD)
+    found = SourceFlows(tuple(one_for_each_fact(flows)), tuple(incomplete), _UNREAD)
+    prints = stdout_prints(modules, handlers)
+    if isinstance(prints, str):
+        return found._replace(unread={**_UNREAD, STDOUT: prints})
+    return found._replace(prints=prints)
 
 
 def _uses(entry: Entry, declarations: Declarations, plain: frozenset[str]) -> tuple[list[Use], bool]:
