@@ -515,3 +515,12 @@ def test_a_schema_that_refers_to_what_is_not_there_is_asked_by_its_words() -> No
     document = tried("prove", "--args", '{"text": "abc"}', *small_server([dangling]), code=1)
     assert cells(document)["missing"] == (True, False, "broken promise")
     assert cells(document)["extra"] == (True, False, "broken promise")
+
+
+def test_a_probe_with_a_finding_of_its_own_has_not_just_passed() -> None:
+    words = ("prove", "--checks", "unknown_resource", "--checks", "unknown_method")
+    done = mcproof(*words, "--", *command("unknown-resource-old-code", "--era", "stateless"))
+    assert "  ! unknown_resource " in done.output
+    assert "  ✓ unknown_method " in done.output
+    assert "1 passed, 0 failed, 1 passed with a finding" in done.output
+    assert "WIR-031" in done.output

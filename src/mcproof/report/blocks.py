@@ -171,6 +171,8 @@ class Probes(Block):
     """Requests that were sent, and how they were judged."""
 
     probes: Sequence[ProbeResult]
+    with_findings: Set[str] = frozenset()
+    """The names of those that findings are about."""
 
 
 class Evidence(Block):

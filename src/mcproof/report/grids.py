@@ -24,8 +24,9 @@ from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.probes import HOSTILE_PROBES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.probing.outcomes import Cell, Column, Failure, ProbeResult
     from mcproof.runs.results import CompatPayload, Kind, TargetResult
 
@@ -94,6 +95,7 @@ _PROBE_SYMBOLS = {
     for symbol in (
         Symbol("passed", "✓", "+", "good", "as expected"),
         Symbol("failed", "✗", "X", "bad"),
+        Symbol("passed with a finding", "!", "!", "fair", "refused, but not as the revision requires"),
         Symbol("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
         Symbol("rejected", "◆", "*", "fair", "though the schema does not declare it"),
         Symbol("open", "○", "o", "open", "accepted, and the schema allows it"),
@@ -116,8 +118,10 @@ _ADVISED = ("bad_cursor",)
 """The probes that a server should refuse, but need not."""
 
 
-def symbol_of(probe: ProbeResult) -> Symbol:
-    """Return the symbol of a probe."""
+def symbol_of(probe: ProbeResult, with_findings: Collection[str] = ()) -> Symbol:
+    """Return the symbol of a probe; those of the server that have a finding of their own have not just passed."""
+    if probe.passed and probe.tool is None and probe.probe in with_findings:
+        return _PROBE_SYMBOLS["passed with a finding"]
     # Before the usual verdict: it passes, yet a reader should see that it was let through.
     if probe.passed and probe.outcome == "accepted" and probe.probe in _ADVISED:
         return _PROBE_SYMBOLS["accepted"]
@@ -208,6 +212,15 @@ def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
 def server_probes(probes: Iterable[ProbeResult]) -> list[ProbeResult]:
     """Return the probes of the server as a whole."""
     return [probe for probe in probes if probe.tool is None]
+
+
+def probes_with_findings(findings: Iterable[ReportedFinding]) -> set[str]:
+    """Return the names of the probes of the server as a whole that findings are about."""
+    return {
+        finding.evidence["probe"]
+        for finding in findings
+        if finding.tool is None and finding.evidence is not None and "probe" in finding.evidence
+    }
 
 
 def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> list[Row]:

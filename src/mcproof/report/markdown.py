@@ -218,7 +218,8 @@ class MarkdownRenderer(Renderer):
     def probes(self, block: blocks.Probes) -> Iterator[str]:
         yield "| probe | result | what |\n| --- | --- | --- |\n"
         for probe in block.probes:
-            yield f"| {code(probe.probe)} | {_symbol(symbol_of(probe))} | {escaped(probe.reason)} |\n"
+            symbol = _symbol(symbol_of(probe, block.with_findings))
+            yield f"| {code(probe.probe)} | {symbol} | {escaped(probe.reason)} |\n"
 
     def predicted(self, block: blocks.Predicted) -> Iterator[str]:
         rules, column, tools = block.prediction

@@ -302,7 +302,7 @@ class TextRenderer(Renderer):
 
         longest = max(len(probe.probe) for probe in block.probes)
         for probe in block.probes:
-            symbol = symbol_of(probe)
+            symbol = symbol_of(probe, block.with_findings)
             head = f"  {self._symbol(symbol)} {probe.probe:{longest}}  "
             yield from self._wrapped(self._style.text(probe.reason or symbol.word), head)
 

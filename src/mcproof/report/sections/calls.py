@@ -29,7 +29,14 @@ from mcproof.report.blocks import (
     Share,
 )
 from mcproof.report.frames import readable_response
-from mcproof.report.grids import TITLES, covered_by_failures, matrix_grid, probe_grid, server_probes
+from mcproof.report.grids import (
+    TITLES,
+    covered_by_failures,
+    matrix_grid,
+    probe_grid,
+    probes_with_findings,
+    server_probes,
+)
 from mcproof.report.sections.outcomes import fuzz_sentence, probe_sentence, promise_sentence, server_sentence
 from mcproof.runs.results import IN_PART
 
@@ -50,7 +57,7 @@ _MOST_CHANGING = 20
 
 def prove_document(result: TargetResult) -> Document:
     """Return the contract matrix, what is wrong and what was not tested."""
-    server = server_sentence(result.probes)
+    server = server_sentence(result.probes, probes_with_findings(result.findings))
     totals: list[Block] = [Sentence(total) for total in (promise_sentence(result.matrix), server) if total]
     title = f"{TITLES['prove']}: what the schemas promise and the server keeps"
     counts = promises(result.matrix)
@@ -90,7 +97,11 @@ def _document(result: TargetResult, title: str, grid: Grid, totals: list[Block],
         ]
     if probes := server_probes(result.probes):
         name = "The server as a whole"
-        body.append(Section(name, [Probes(probes)], server, long=name, lead=f"### {name}"))
+        body.append(
+            Section(
+                name, [Probes(probes, probes_with_findings(result.findings))], server, long=name, lead=f"### {name}"
+            )
+        )
     if any(probe.tool is not None for probe in result.probes):
         body.append(Only((HTML,), [Section("Requests and responses", [Evidence(result.probes)])]))
     body.append(Only((MARKDOWN,), warnings))

@@ -13,7 +13,7 @@ from mcproof.report.grids import server_probes, symbol_of
 from mcproof.testing.outcomes import OUTCOMES, TestResult, count_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mcproof.runs.results import TargetResult
 
@@ -86,13 +86,15 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
     return ", ".join([head, *parts]) + (f"; {hostile}" if hostile else "")
 
 
-def server_sentence(probes: list[ProbeResult]) -> str:
+def server_sentence(probes: list[ProbeResult], with_findings: Collection[str] = ()) -> str:
     """Return the result of the probes of the server as a whole, and what hostile arguments showed.
 
     The probes of the tools are the evidence for the promises, which are counted instead.
     """
-    words = [symbol_of(probe).word for probe in server_probes(probes) if probe.passed is not None]
+    words = [symbol_of(probe, with_findings).word for probe in server_probes(probes) if probe.passed is not None]
     counted = f"{words.count('passed'):,} passed, {words.count('failed'):,} failed"
+    doubtful = words.count("passed with a finding")
+    counted += f", {doubtful:,} passed with a finding" if doubtful else ""
     counted += f", {words.count('accepted'):,} accepted" if "accepted" in words else ""
     server = f"{plural(len(words), 'probe')} of the server as a whole: {counted}" if words else ""
     hostile = _hostile_sentence([probe for probe in probes if probe.probe in HOSTILE_PROBES])
