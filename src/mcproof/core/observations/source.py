@@ -269,9 +269,15 @@ class SourceFlows(NamedTuple):
     @property
     def unobserved(self) -> Mapping[str, str]:
         """Why single rules do not pass although nothing was found, by their ids."""
-        kinds = {flow.kind for flow in self.flows} | ({STDOUT} if self.prints else set())
+        kinds = {flow.kind for flow in self.flows if not flow.switch} | ({STDOUT} if self.prints else set())
+        # Many servers confine callers only if their user asks for it: no fault of the code, and nothing that is shown.
+        switched = {
+            flow.kind: f"the check of `{flow.parameters[0]}` before {flow.call}() is switched off {flow.switch}"
+            for flow in reversed(self.flows)
+            if flow.switch
+        }
         why = f"the source of `{self.incomplete[0]}` is too large to follow" if self.incomplete else ""
-        reasons = {kind: self.unread.get(kind, why) for kind in RULES if kind not in kinds}
+        reasons = {kind: self.unread.get(kind, switched.get(kind, why)) for kind in RULES if kind not in kinds}
         return {RULES[kind]: reason for kind, reason in reasons.items() if reason}
 
 

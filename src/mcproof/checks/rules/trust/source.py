@@ -346,12 +346,10 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
 
     `relative_to` and `os.path.commonpath` on resolved paths, `Path(x).name` and a check against fixed values are also
     known, in the same function or in one that it calls. Open the path that was checked: a check of `root / name` says
-    nothing about `name`. A check that a setting switches off is reported with that setting, unless the check is on by
-    default. OWASP MCP05; CWE-22.
+    nothing about `name`. If the only check is one that a setting switches off, as it does by default, the rule is not
+    observed. OWASP MCP05; CWE-22.
     """
-    message = "{call}() uses {what} as a path"
-    yield from _flow_problems(source, "path", message + " that no check keeps in a folder")
-    yield from _flow_problems(source, "path", message + ", and the check of it is switched off {switch}", switched=True)
+    yield from _flow_problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
 
 
 @_flow_rule("TRU-305", "prefix-as-containment", "high")
@@ -443,10 +441,10 @@ def prints_to_stdout(source: SourceFlows) -> Iterator[Problem]:
         )
 
 
-def _flow_problems(source: SourceFlows, kind: str, message: str, *, switched: bool = False) -> Iterator[Problem]:
+def _flow_problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]:
     for flow in source.flows:
-        if flow.kind == kind and bool(flow.switch) is switched:
-            text = message.format(call=flow.call, what=_parameters(flow), switch=flow.switch)
+        if flow.kind == kind and not flow.switch:
+            text = message.format(call=flow.call, what=_parameters(flow))
             severity = None if flow.is_used else "medium"
             yield Problem(f"{text}{_reached(flow)}", evidence=_evidence(flow), near=flow.location, severity=severity)
 
@@ -481,8 +479,6 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
         evidence["alsoAt"] = [_step_place(step) for step in flow.further]
     if not flow.is_used:
         evidence["unused"] = True
-    if flow.switch:
-        evidence["switch"] = flow.switch
     return evidence
 
 
