@@ -245,7 +245,7 @@ mcproof.toml. -- COMMAND ARG... at the end starts a server.
 """
 _EXAMPLES = """\
 mcproof -- python server.py  how good it is, and what to fix first: `check`
-mcproof lint  what confuses agents and clients in this folder; `scan` also finds injections
+mcproof lint  what confuses agents and clients in this folder
 mcproof init -- python server.py  write a first test suite, mcproof.yaml
 """
 _END = """\
