@@ -77,6 +77,11 @@ def test_check_concludes_as_prove(habit: str, outcome: str) -> None:
     assert document["conclusion"]["outcome"] == outcome
 
 
+def test_check_says_that_valid_calls_are_refused() -> None:
+    screen = " ".join(mcproof("check", "--", *COMMAND, "needs-key").output.split())
+    assert 'not judged; 2 tools called - 2 valid calls refused, see `prove`: isError: "The variable' in screen
+
+
 def test_what_was_refused_is_told_in_the_words_of_the_server(tmp_path: Path) -> None:
     file = tmp_path / "args.json"
     for command in ("prove", "fuzz"):

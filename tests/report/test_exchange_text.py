@@ -97,6 +97,11 @@ def _structured(text: str, structured: str) -> str:
         ("no response in 10 s", "no response in 10 s"),
         ("[]", "[]"),
         ("[" * 100_000, "[" * 100_000),
+        (
+            '{"jsonrpc":"2.0","id":3,"result":{"_meta":{"fastmcp":{"wrap_result":true}},"content":[{"type":"text",'
+            '"text":"notes.md:1: root…',
+            '"notes.md:1: root…"',
+        ),
     ],
 )
 def test_a_response_is_shown_without_its_envelope(response: str, shown: str) -> None:

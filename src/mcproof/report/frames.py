@@ -43,7 +43,8 @@ REQUEST, RESPONSE = "request ", "response"
 _LABEL = len(RESPONSE) + 2
 _ENVELOPE = (
     r'\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:\d+|"[^"]*"|null)\s*,\s*)*"(?:result|(?P<error>error))"\s*:\s*'
-    r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
+    r'(?:\{\s*(?:"_meta"\s*:\s*\{(?:[^{}]|\{[^{}]*\})*\}\s*,\s*)?'
+    r'"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
 )
 """The beginning of a response, as mcproof or a server writes it."""
 _JSON_TEXT = r'"(?:[^"\\]|\\.)*"'

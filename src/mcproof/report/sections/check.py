@@ -10,6 +10,7 @@ from mcproof.core.console import cut, few, plural
 from mcproof.probing.outcomes import promises
 from mcproof.probing.permission import HOW_TO_ALLOW
 from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Document, Edits, Fact, Facts, Findings, Only, Section, Sentence
+from mcproof.report.frames import readable_response
 from mcproof.report.grids import client_counts, shown_outcomes
 from mcproof.report.phrases import GRADE_TONES, TONES, grade_withheld, target_words, trust_sentence
 from mcproof.report.verdicts import called_sentence
@@ -131,6 +132,11 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
         for reason, cells in why.most_common(1)
         if 2 * cells > why.total()
     ]
+    # A refused valid call leaves every promise of its tool open, however much time there was.
+    refused = [probe for probe in payload.proof.probes if probe.probe == "baseline" and probe.outcome == "rejected"]
+    if 2 * len(refused) > len(result.called_tools):
+        calls = plural(len(refused), "valid call")
+        unknown = [f"{calls} refused, see `prove`: {readable_response(refused[0].answer)}"]
     untried = {
         probe.probe: probe.reason
         for probe in payload.proof.probes
