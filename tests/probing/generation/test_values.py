@@ -266,6 +266,7 @@ def test_an_object_that_requires_more_of_itself_terminates() -> None:
         ("timezone", "", "UTC"),
         ("folder_path", "", "."),
         ("query", "such as a city", "a"),
+        ("name", "The name of a note, such as a.md.", "a.md"),
         ("name", "e.g. the name of a book", "a"),
         ("date_range", "", "a"),
     ],

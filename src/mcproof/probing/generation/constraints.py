@@ -99,9 +99,9 @@ _QUOTED_EXAMPLE = re.compile(
 """An example quoted in a description. One word only: a sentence or a command could have an effect."""
 _BARE_EXAMPLE = re.compile(
     r"(?:\be\.?g\.?|\b(?:[Ff]or example|[Ff]or instance|[Ss]uch as|[Ee]xamples?)|例如|比如)[,:：]?\s?"
-    r"((?=[A-Za-z0-9./+:-]{0,59}[A-Z0-9/])[A-Za-z0-9][\w./+:-]{0,58}[\w+])(?=[\s,;)。，]|\.?$|\.\s)"
+    r"((?=[A-Za-z0-9_./+:-]{0,59}(?:[A-Z0-9/]|\.[a-z]))[A-Za-z0-9][\w./+:-]{0,58}[\w+])(?=[\s,;)。，]|\.?$|\.\s)"
 )
-"""One without quotes; a capital, a digit or a slash tells a value from an ordinary word."""
+"""One without quotes; a capital, a digit, a slash or an ending tells a value from an ordinary word."""
 _DATE_FORMATS = {
     "YYYY-MM-DDTHH:MM:SS": "2024-01-01T00:00:00",
     "YYYY-MM-DD HH:MM:SS": "2024-01-01 00:00:00",
