@@ -109,7 +109,8 @@ def test_a_description_that_only_repeats_the_name_scores_nothing_whatever_the_sc
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Count the words of one note.", None),
+        ("Count the words of one letter.", None),
+        ("Count the words of one note.", "says no more than the name"),
         ("Hinweis: count words.", "says no more than the name"),
         ("Note: count words.", "says no more than the name"),
         ("Simply count words easily.", "says no more than the name"),

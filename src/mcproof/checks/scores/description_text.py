@@ -8,7 +8,7 @@ topics.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -444,10 +444,8 @@ def _without_repetition(
     return tokens
 
 
-def _content(tokens: tuple[str, ...]) -> frozenset[str]:
-    content = frozenset(chain.from_iterable(map(_PIECES.__getitem__, tokens)))
-    topics = ONLY_FIRST.intersection(tokens[1:])
-    return content.union(map(stem, topics)) if topics else content
+def _content(tokens: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(_PIECES.__getitem__, tokens)))
 
 
 class _Pieces(dict[str, tuple[str, ...]]):
