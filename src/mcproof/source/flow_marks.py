@@ -42,7 +42,8 @@ EQUALS, DIFFERS = "=", "≠"
 """The start of the kind of a check for one text, or against it; the text follows."""
 SWITCHED = "?"
 """The start of the kind of a check that a setting switches off; the kind and the switch follow, after `HOLE`."""
-_OTHER_USES = (SHELL, PROGRAM, COMMAND, EVAL, SQL, URL, ARGUMENT, ATTRIBUTE)
+ALL_KINDS = frozenset((SHELL, PROGRAM, COMMAND, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE))
+"""The kinds of use that a check can make safe."""
 QUERY = re.compile(
     r"(?i)\b(?:select|insert|update|delete|create|drop|alter|pragma|merge|match|truncate|describe|show|with)\b\s"
 )
@@ -171,7 +172,7 @@ def switched(guards: frozenset[Guard], switch: str) -> frozenset[Guard]:
     result: set[Guard] = set()
     for label, kind in guards:
         if kind == ANY_USE:
-            result.update((label, other) for other in _OTHER_USES)
+            result.update((label, other) for other in ALL_KINDS - {PATH})
         is_of_path = kind in (PATH, ANY_USE, BELOW, DOTS, NOT_ABSOLUTE)
         result.add((label, f"{SWITCHED}{PATH if kind == ANY_USE else kind}{HOLE}{switch}" if is_of_path else kind))
     return frozenset(result)

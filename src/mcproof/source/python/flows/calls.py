@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.named_tuple import NamedTuple
 from mcproof.core.observations.source import ARGUMENT, PATH, PREFIX, SQL
-from mcproof.source.flow_marks import Marks, changed, cleaned, extended, merged, replaced
+from mcproof.source.flow_marks import ALL_KINDS, Marks, changed, cleaned, extended, merged, replaced
 from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (
     assumed_check,
@@ -290,7 +290,7 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
         pattern = given.args[0].base
-        kinds = tables.ALL_KINDS if pattern.startswith("[^") else (PATH,) if _SEPARATORS.match(pattern) else ()
+        kinds = ALL_KINDS if pattern.startswith("[^") else (PATH,) if _SEPARATORS.match(pattern) else ()
         return FlowValue(UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *kinds))
     if name == "shlex.split":
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ADDRESS, ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.source.flow_marks import (
+    ALL_KINDS,
     ANY_USE,
     BELOW,
     EQUALS,
@@ -26,7 +27,6 @@ from mcproof.source.flow_marks import (
 from mcproof.source.python.flows import calls
 from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
 from mcproof.source.python.flows.tables import (
-    ALL_KINDS,
     HARMLESS_PARTS,
     PATH_TYPES,
     REQUEST_NAME,

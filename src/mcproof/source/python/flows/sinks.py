@@ -28,6 +28,7 @@ from mcproof.core.observations.source import (
     WRITE,
 )
 from mcproof.source.flow_marks import (
+    ALL_KINDS,
     ANY_USE,
     BELOW,
     DIFFERS,
@@ -248,7 +249,7 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
 def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValue:
     """The result of a comparison, with what it proves."""
     when_true = when_false = _NO_GUARDS
-    if any(tables.ALL_KINDS - mark.clean == {URL} for mark in left.all_marks().values()):
+    if any(ALL_KINDS - mark.clean == {URL} for mark in left.all_marks().values()):
         decided = proven(left, URL)  # a numeric address: a list of networks may allow or forbid
         return with_tests(FlowValue(), decided, decided)
     if isinstance(operator, (ast.In, ast.NotIn)):
@@ -395,5 +396,5 @@ def assumed_check(values: list[FlowValue]) -> frozenset[Guard]:
     """What a function proves that the source does not show, but whose name suggests a check: it is assumed to work."""
     guards: frozenset[Guard] = _NO_GUARDS
     for value in values:
-        guards |= proven(value, *tables.ALL_KINDS)
+        guards |= proven(value, *ALL_KINDS)
     return guards

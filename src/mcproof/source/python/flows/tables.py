@@ -22,8 +22,7 @@ from mcproof.core.observations.source import (
     URL,
 )
 from mcproof.core.text.english import word_set
-
-ALL_KINDS = frozenset((SHELL, PROGRAM, COMMAND, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE))
+from mcproof.source.flow_marks import ALL_KINDS
 
 PASSES = word_set(
     "builtins.str builtins.bytes builtins.list builtins.tuple builtins.set builtins.frozenset builtins.sorted "
