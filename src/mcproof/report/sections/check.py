@@ -124,19 +124,20 @@ def _promise_fact(result: TargetResult, payload: CheckPayload) -> Fact:
     text = f"{counts.kept:,} kept, {counts.broken:,} broken, {unjudged:,} not judged; {called}"
     cells = [cell for cell in payload.proof.matrix if cell.verdict == "broken promise"]
     broken = [f"{cell.tool}: {few(cell.reason.split('; '), 1)}" for cell in cells]
-    why = Counter(cell.reason for cell in payload.proof.matrix if cell.verdict == "not tested" and cell.reason)
+    left_open = [cell for cell in payload.proof.matrix if cell.verdict in ("not tested", "not shown")]
+    why = Counter(cell.reason for cell in left_open if cell.verdict == "not tested" and cell.reason)
     # One reason behind most of what is unknown, such as a time that is used up, is worth a line.
     much = "most are" if 2 * unjudged > counts.declared else f"{unjudged:,} {'is' if unjudged == 1 else 'are'}"
     unknown = [
         f"{much} not judged{' (--allow TOOL)' * reason.endswith(HOW_TO_ALLOW)}: {reason.removesuffix(HOW_TO_ALLOW)}"
-        for reason, cells in why.most_common(1)
-        if 2 * cells > why.total()
+        for reason, count in why.most_common(1)
+        if 2 * count > len(left_open)
     ]
     # A refused valid call leaves every promise of its tool open, however much time there was.
     refused = [probe for probe in payload.proof.probes if probe.probe == "baseline" and probe.outcome == "rejected"]
     if 2 * len(refused) > len(result.called_tools):
         calls = plural(len(refused), "valid call")
-        unknown = [f"{calls} refused, see `prove`: {readable_response(refused[0].answer)}"]
+        unknown.insert(0, f"{calls} refused, see `prove`: {readable_response(refused[0].answer)}")
     untried = {
         probe.probe: probe.reason
         for probe in payload.proof.probes
