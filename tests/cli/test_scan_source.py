@@ -94,6 +94,40 @@ def test_a_method_that_no_tool_calls_is_a_warning(tmp_path: Path) -> None:
     assert finding["message"].endswith("(no tool calls this method, but tools use its class)")
 
 
+@pytest.mark.parametrize(
+    ("check", "outcome", "why"),
+    [
+        ("if ROOTS and not any(path.is_relative_to(root) for root in ROOTS):", "not observed", True),
+        ("if not path.is_relative_to('/data'):", "passed", False),
+        ("if not path.exists():", "failed", False),
+    ],
+)
+def test_a_check_that_a_setting_switches_off_is_not_observed(
+    tmp_path: Path, check: str, outcome: str, why: bool
+) -> None:
+    source = f"""
+        import sys
+        from pathlib import Path
+        from mcp.server.fastmcp import FastMCP
+
+        mcp = FastMCP("demo")
+        ROOTS = [Path(folder).resolve() for folder in sys.argv[1:]]
+
+        @mcp.tool()
+        def read_note(name: str) -> str:
+            path = Path(name).resolve()
+            {check}
+                raise ValueError(name)
+            return path.read_text()
+    """
+    (tmp_path / "server.py").write_text(dedent(source), encoding="utf-8")
+    document = document_of(run("scan", str(tmp_path), "--format", "json"), "scan")
+    [judged] = [rule for rule in document["trust"]["rules"] if rule["rule"] == "TRU-304"]
+    assert judged["outcome"] == outcome
+    reason = "the check of `name` before pathlib.Path.read_text() is switched off unless `ROOTS` is set"
+    assert (judged["why"] == reason) is why
+
+
 def test_a_review_says_how_to_fail_on_it(tmp_path: Path) -> None:
     scanned(tmp_path, "")
     done = run("scan", str(tmp_path))

@@ -231,7 +231,7 @@ ON_BY_DEFAULT = {
 
 
 @pytest.mark.parametrize("name", SWITCHED)
-def test_a_check_that_a_setting_switches_off_is_reported_with_the_setting(name: str, tmp_path: Path) -> None:
+def test_a_check_that_a_setting_switches_off_has_that_setting(name: str, tmp_path: Path) -> None:
     body, switch = SWITCHED[name]
     (flow,) = flows_in(tmp_path, server=tool(body, before=HELPERS + SETTINGS))
     assert (flow.kind, flow.switch) == ("path", switch)
