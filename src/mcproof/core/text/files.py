@@ -337,7 +337,7 @@ def is_left_out(name: str) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
-    except OSError:  # deleted meanwhile, or a link that leads in a circle
+    except OSError:  # deleted meanwhile, or a circular link
         return False
 
 

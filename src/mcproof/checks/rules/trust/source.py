@@ -417,7 +417,7 @@ def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
 def prints_to_stdout(source: SourceFlows) -> Iterator[Problem]:
     """A server over stdio prints text to stdout, which carries the protocol.
 
-    Why: a client reads every line of stdout as a message. Some disconnect at the first one that is none.
+    Why: a client reads every line of stdout as a message. Some disconnect at the first line that is not one.
     Fix: print to `sys.stderr`, or use `logging`, which does so by default. In JavaScript: print with `console.error`,
     which writes to stderr.
 
